@@ -4,9 +4,9 @@ import { controllerTopicId as topicIdOf } from "../greenhouse/topic-ids.js";
 import { suggestion } from "../runtime/similar-words.js";
 import { type Draft, sectionsAt, textOf } from "./draft.js";
 
-/* By which names the controllers of a file go. */
+/* The names of a file's controllers. */
 
-/** The topic id of a controller that was given none: the bridge, `check` and the command line must mean the same one. */
+/** The default topic id of a controller; the bridge, `check` and the command line must use the same one. */
 export const controllerTopicId = (code: string): string => topicIdOf(code, anyAscii);
 
 interface NamedController {
@@ -22,14 +22,14 @@ interface ControllerIndex {
   readonly suggested: (name: string) => Text;
 }
 
-/** As many problems are shown, and each suggestion looks at all names. */
+/** The most suggestions, as each compares all names; no more problems are shown either. */
 const mostSuggestions = 100;
 
 interface MayBeIgnored {
   readonly ignore: boolean;
 }
 
-/** What is mirrored and commanded of a controller of the configuration, by id. */
+/** The configured actuators that are not ignored, by id; none for an ignored controller. */
 export const mirroredActuators = <Actuator extends MayBeIgnored>(
   section: (MayBeIgnored & { readonly actuators: Readonly<Record<string, Actuator>> }) | undefined,
 ): readonly (readonly [id: string, actuator: Actuator])[] =>
@@ -39,7 +39,7 @@ export const mirroredActuators = <Actuator extends MayBeIgnored>(
 
 const indexes = new WeakMap<Draft, ControllerIndex>();
 
-/** The controllers of a file by their names: guards, groups and scenes refer to them as often as there are controllers. */
+/** The controllers of a file by their names, cached because guards, groups and scenes refer to them so often. */
 export function controllersIn(root: Draft): ControllerIndex {
   const known = indexes.get(root);
   if (known !== undefined) return known;
@@ -49,7 +49,7 @@ export function controllersIn(root: Draft): ControllerIndex {
     const code = String(path[1]);
     const one = { code, id: textOf(section, "id") ?? controllerTopicId(code), section };
     byCode.set(code, one);
-    // Another rule says that two have one id.
+    // Another rule reports two controllers with one id.
     if (!byId.has(one.id)) byId.set(one.id, one);
   }
   const names = [...byCode.keys(), ...byId.keys()];

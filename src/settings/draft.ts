@@ -1,8 +1,8 @@
 import type { Path } from "./problem.js";
 
 /*
- * Rules between keys look at the file as it was read, not at the parsed configuration: they must find their error also
- * while something else in the file is wrong. So everything may be missing or of a wrong type here.
+ * The file as it was read, for rules between keys: they must find their error even if something else in the file is
+ * wrong. So here everything may be missing or of a wrong type.
  */
 export type Draft = Readonly<Record<string, unknown>>;
 
@@ -15,16 +15,16 @@ export const asDraft = (value: unknown): Draft => (isDraft(value) ? value : noth
 
 export const sectionOf = (draft: Draft, key: string): Draft => asDraft(draft[key]);
 
-/** A section and where it stands. */
+/** A section and its path. */
 export interface Placed {
   readonly path: Path;
   readonly section: Draft;
 }
 
-/** Of a whole file: each rule asks for the same ones again, of what may be forty thousand controllers. */
+/** Caches results by file: each rule asks for the same sections again, perhaps of forty thousand controllers. */
 const ofFiles = new WeakMap<Draft, Map<string, readonly Placed[]>>();
 
-/** Every section at a path in which `*` stands for any name or position, in the file's order. What was read does not change. */
+/** Every section at a path where `*` stands for any name or position, in file order. The file must not change. */
 export function sectionsAt(root: Draft, pattern: string): readonly Placed[] {
   if (!isDraft(root.controllers)) return foundAt(root, pattern);
   const known = ofFiles.get(root) ?? new Map<string, readonly Placed[]>();

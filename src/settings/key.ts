@@ -2,11 +2,11 @@ import { msg, type Text } from "../language/text.js";
 import { nearest } from "../runtime/similar-words.js";
 import type { Path } from "./problem.js";
 
-/* How a key of the configuration is written in one text: `controllers.GH-0001.actuators.roof.name`, `http.users[0].role`. */
+/* A key of the configuration as one text: `controllers.GH-0001.actuators.roof.name`, `http.users[0].role`. */
 
 const plainPart = /^[\p{L}\p{N}\p{M}_°/%-]+$/u;
 
-/** Names with dots or blanks stand in quotes, so that the text leads back to the path. */
+/** Names with dots or blanks are quoted, so that the text leads back to the path. */
 export const keyText = (path: Path): string =>
   path
     .map((part, at) => {
@@ -17,7 +17,7 @@ export const keyText = (path: Path): string =>
 
 const onePart = /(?:^|\.)(?:("(?:[^"\\]|\\.)*")|([^."[\]\s]+))|\[(\d{1,6})\]/uy;
 
-/** Null for what is no key. */
+/** Parses a key; null if it is none. */
 export function pathOf(key: string): Path | null {
   const path: (string | number)[] = [];
   onePart.lastIndex = 0;
@@ -45,7 +45,7 @@ function unquoted(quoted: string): string | null {
 export const noKey = (given: string): Text =>
   msg`"${given.slice(0, 80)}" is no key; keys are written as in controllers.GH-0001.name or http.users[0].role`;
 
-/** The key that may have been meant. */
+/** Suggests a known key, or nothing. */
 export const meant = (name: string, known: readonly string[]): Text => {
   const near = nearest(name, [...known]);
   return near === null ? "" : msg`, did you mean "${near}"?`;

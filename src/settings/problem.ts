@@ -13,10 +13,10 @@ export interface Problem {
   readonly message: Text;
 }
 
-/** What a check finds, before it is known where in the file it stands. */
+/** A finding of a check, before its place in the file is known. */
 export interface Finding {
   readonly path: Path;
-  /** Which of the two a reader should look at; a missing key leads to its section. */
+  /** Where the reader should look; for a missing key it is the section. */
   readonly on: "key" | "value";
   readonly message: Text;
 }
@@ -24,11 +24,11 @@ export interface Finding {
 export const atKey = (path: Path, message: Text): Finding => ({ path, on: "key", message });
 export const atValue = (path: Path, message: Text): Finding => ({ path, on: "value", message });
 
-/** A finding about a value, where there is something wrong with it. */
+/** A finding about a value, if `isSo`. */
 export const when = (isSo: boolean, path: Path, message: Text): Finding[] =>
   isSo ? [atValue(path, message)] : [];
 
-/** Of all that claim the same, each after the first, beside that first one. */
+/** Each repeated claim together with the first one. */
 export function repeats<Claim>(
   claims: readonly Claim[],
   claimed: (claim: Claim) => unknown,
@@ -43,7 +43,7 @@ export function repeats<Claim>(
   });
 }
 
-/** A problem of a file that has no key to point at. */
+/** A problem of a file as a whole. */
 export function fileProblem(
   file: string,
   message: Text,
@@ -54,7 +54,7 @@ export function fileProblem(
 
 const shownKey = /^[\p{L}\p{N}\p{M}._%°/-]{1,64}$/u;
 
-/** A key with blanks may be a mistyped `key: value` pair, so only its first word is shown: the rest may be a secret. */
+/** A key with blanks may be a mistyped `key: value` pair. Only its first word is shown, as the rest may be a secret. */
 function formatKey(key: string): string {
   if (shownKey.test(key)) return key;
   const [word] = key.split(/[^\p{L}\p{N}\p{M}._-]/u, 1);
@@ -73,7 +73,7 @@ export function placeOf({ file, line, column, path }: Problem): string {
   return path === "" ? place : `${place} ${path}`;
 }
 
-/** `config.yaml:12:9 controllers.GH-0001.id: …`, always one line. Places and keys are read as they stand in the file. */
+/** `config.yaml:12:9 controllers.GH-0001.id: …`, always one line. Places and keys are never translated. */
 export const problemText = (problem: Problem): Text => row`${placeOf(problem)}: ${problem.message}`;
 
 /** The same in English. */
@@ -92,7 +92,7 @@ export function inOrder(problems: readonly Problem[]): Problem[] {
 
 const mostShown = 100;
 
-/** The first problems, and how many more there are: a file that is something else entirely can have a million. */
+/** The first problems, with the number of the others: a file of another kind can have a million. */
 export function inBrief(problems: readonly Problem[]): Problem[] {
   const all = inOrder(problems);
   const last = all[mostShown - 1];
@@ -102,14 +102,14 @@ export function inBrief(problems: readonly Problem[]): Problem[] {
 }
 
 /*
- * zod hands on the message of an issue as it is, but declares it a string. These two are the only place that knows it:
- * a sentence goes in with `asMessage`, and `messageOf` reads it back.
+ * zod passes an issue's message on unchanged, but declares it a string. Only these two functions know that: a sentence
+ * goes in with `asMessage`, and `messageOf` reads it back.
  */
 
-/** As an error function of a schema returns it, and as `context.addIssue({ code: "custom", ...asMessage(text) })` takes it. */
+/** For an error function of a schema, and for `context.addIssue({ code: "custom", ...asMessage(text) })`. */
 export const asMessage = (text: Text): { message: string } => ({ message: text as string });
 
-/** The `error` of a schema that always says the same. */
+/** The `error` of a schema with a constant message. */
 export const saying = (text: Text) => (): { message: string } => asMessage(text);
 
 export const messageOf = (issue: { readonly message: string }): Text => issue.message;

@@ -10,22 +10,22 @@ import { isLoopback } from "../runtime/sockets.js";
 import { type Draft, itemsOf, sectionOf, sectionsAt, textOf } from "./draft.js";
 import { atValue, type Finding, repeats, when } from "./problem.js";
 
-/* Who may log in at what listens, which other machines may reach. */
+/* Users of servers that other machines may reach. */
 
-/** Whether other machines can reach what listens there. */
+/** Whether other machines can reach the server. */
 export const isOpen = (broker: Draft): boolean => !isLoopback(textOf(broker, "host") ?? "127.0.0.1");
 
-/** What has users that log in, and an address that other machines may reach. */
+/** Servers with users and an address that other machines may reach. */
 const reached = { broker: msg`the broker`, http: msg`the page` } as const;
 type Server = keyof typeof reached;
 
-/** Who may log in at one of them. */
+/** Checks the users of a server. */
 export const soundUsers = (root: Draft, server: Server): Finding[] => [
   ...usablePasswords(root, server),
   ...distinctUsers(root, server),
 ];
 
-/** A guessed password moves actuators from the network; with a broken hash no login could succeed. */
+/** A guessed password would let somebody move actuators from the network; with a broken hash no login succeeds. */
 const usablePasswords = (root: Draft, server: Server): Finding[] =>
   sectionsAt(root, `${server}.users.*`).flatMap(({ path, section }) => {
     const password = textOf(section, "password");
@@ -54,13 +54,13 @@ function distinctUsers(root: Draft, server: Server): Finding[] {
   );
 }
 
-/** Whether somebody is named who may log in; a list that could not be read may name somebody. */
+/** Whether somebody may log in; an unreadable list may name somebody. */
 export const hasUsers = (section: Draft): boolean =>
   itemsOf(section, "users").length > 0 || typeof section.users === "symbol";
 
 export const plainPassword = msg`plain password; \`greenhouse2mqtt passwd\` makes a hash that can stand here instead`;
 
-/** Passwords that everybody reads who sees the file. */
+/** Warns of plain passwords, which everybody can read who sees the file. */
 export const plainPasswords = (server: Server, users: readonly { readonly password: string }[]): Finding[] =>
   users.flatMap(({ password }, at) =>
     when(!isPasswordHash(password), [server, "users", at, "password"], plainPassword),

@@ -8,7 +8,7 @@ import { durationPattern, formatDuration, parseDuration } from "../runtime/durat
 import { suggestion } from "../runtime/similar-words.js";
 import { asMessage } from "./problem.js";
 
-/** The sentence of a value that is missing or is not what it should be. The value itself is never repeated. */
+/** The message for a missing or wrong value, which never repeats the value itself. */
 export function expecting(what: Text): z.core.$ZodErrorMap {
   return (complaint) => asMessage(expected(what, complaint.input));
 }
@@ -16,7 +16,7 @@ export function expecting(what: Text): z.core.$ZodErrorMap {
 const expected = (what: Text, input: unknown): Text =>
   input === undefined ? msg`missing, expected ${what}` : msg`expected ${what}`;
 
-/** More words than this are not listed where one of them was probably meant. */
+/** If a word was probably mistyped, a list longer than this is not shown. */
 const mostListed = 9;
 
 /** `expected one of a, b, c, did you mean "b"?` */
@@ -31,29 +31,29 @@ export function expectingOneOf(words: readonly (string | number)[]): z.core.$Zod
   };
 }
 
-/** What the schema alone cannot say about a key: everything the example file and the reference are made from. */
+/** Facts about a key beside its schema, for the example file and the reference. */
 export interface FieldFacts {
   readonly description: string;
-  /** As a user would write it. Present without a schema default where the default depends on other keys. */
+  /** As a user would write it. Set without a schema default if the default depends on other keys. */
   readonly default?: unknown;
-  /** YAML text after `key: ` in the example file; else the default is shown. */
+  /** YAML text after `key: ` in the example file; otherwise the default is shown. */
   readonly example?: string;
   /** Shown in the example file as a comment. */
   readonly off?: boolean;
-  /** Key of the entry that the example file explains key by key, for maps. */
+  /** For maps: the key of the entry that the example file explains key by key. */
   readonly entry?: string;
   /** Further entries of that map in the example file, as YAML text. */
   readonly more?: string;
-  /** Stands for the keys of a map in the reference; `<id>` unless given. */
+  /** Stands for the keys of a map in the reference; `<id>` by default. */
   readonly each?: string;
-  /** Never to appear in a log, topic or message. */
+  /** Must never appear in a log, topic or message. */
   readonly secret?: boolean;
 }
 
 interface TypeFacts {
   /** For the reference: `duration`, `address`, ... */
   readonly name: string;
-  /** Taken from the file as written, so that `0012` needs no quotes. */
+  /** Read from the file as written, so that `0012` needs no quotes. */
   readonly written?: boolean;
 }
 
@@ -66,10 +66,10 @@ type DeepReadonly<T> = T extends (infer Item)[]
     ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
     : T;
 
-/** What is read of a file that fits a schema. */
+/** The result of parsing a file with this schema. */
 export type Parsed<Schema extends z.ZodType> = DeepReadonly<z.output<Schema>>;
 
-/* The kinds of value a key can have. Every error sentence says what was expected in the words of the file. */
+/* The types of values. Each error says what was expected, in the terms of the file. */
 
 export function named<T extends z.ZodType>(schema: T, name: string, written = false): T {
   typeFacts.add(schema, written ? { name, written } : { name });
@@ -87,7 +87,7 @@ export const text = (
   pattern = /^[^\u0000-\u001f\u007f-\u009f]{1,500}$/,
 ) => named(matching(pattern, what), "text");
 
-/** Text that is often digits: taken as written, quotes or not. */
+/** Text that is often digits: read as written, with or without quotes. */
 export const writtenText = (...rule: Parameters<typeof text>) => named(text(...rule), "text", true);
 
 export const defaultZone = "Asia/Shanghai";
@@ -105,8 +105,8 @@ function isInTable(name: string): boolean {
 const noZones = msg`this Node.js knows no time zones, as where it was built without their table (ICU); install the usual one from https://nodejs.org`;
 
 /**
- * For what runs by it: reading a configuration takes the usual zone for known, as looking it up is slow. Where Node.js names the version of
- * its table it has one. Null where there is no problem.
+ * The problem for everything that needs time zones; null for none. Reading a configuration takes the usual zone for
+ * known, as looking it up is slow. If Node.js names the version of its zone table, it has one.
  */
 export const zoneProblem = (): Text | null =>
   process.versions["tz"] !== undefined || isInTable(defaultZone) ? null : noZones;
@@ -129,11 +129,11 @@ export const controlValue = () =>
 
 export const flag = () => named(z.boolean({ error: expecting(msg`true or false`) }), "true or false");
 
-/** `name` stands for the words in the reference where they are many. */
+/** `name` replaces long lists of words in the reference. */
 export const choice = <const T extends readonly [string, ...string[]]>(words: T, name = words.join(", ")) =>
   named(z.enum(words, { error: expectingOneOf(words) }), name);
 
-/** One that there are words for. */
+/** A language with translations. */
 export const spoken = () => choice(languages);
 
 export function whole(min: number, max: number) {
@@ -160,10 +160,10 @@ export const positive = () => {
   return named(z.number({ error }).gt(0, { error }), "number");
 };
 
-/** A day is more than any of these waits needs, and stays far below what a timer can hold (24.8 days). */
+/** Longer than any of these waits needs, and far below what a timer can hold (24.8 days). */
 const longestMs = 7 * 86_400_000;
 
-/** Text such as `30s`; parsed to ms. */
+/** Text such as `30s`, parsed to ms. */
 export function duration(minMs = 0) {
   const bound = minMs === 0 ? "" : msg`, at least ${formatDuration(minMs)}`;
   const error = expecting(msg`a duration such as 500ms, 30s, 5m or 1h${bound}`);
@@ -198,7 +198,7 @@ export const list = <T extends z.ZodType>(item: T) => z.array(item, { error: exp
 export const map = <K extends z.ZodType<string, string>, V extends z.ZodType>(key: K, value: V) =>
   z.record(key, value, { error: expecting(msg`a section of keys with values`) });
 
-/** The parsed address, or null when it is none. */
+/** The parsed address; null if it is none. */
 export function urlOf(text: string): URL | null {
   try {
     return new URL(text);
@@ -207,7 +207,7 @@ export function urlOf(text: string): URL | null {
   }
 }
 
-/** `http://` or `https://` and a host; the path is kept without a last slash. */
+/** `http://` or `https://` with a host; a last slash of the path is removed. */
 export const webUrl = (example: string) =>
   named(
     url(["http:", "https:"], example).transform((given) => given.replace(/\/+$/, "")),
@@ -247,7 +247,7 @@ const idRule = msg`an id of a-z, 0-9, "_" and "-" (at most 64)`;
 
 export const topicId = () => text(idRule, topicIdPattern);
 
-/** The same as the key of a map, with an example made from what was written. */
+/** A topic id as a map's key; the error shows an example made from what was written. */
 export const idKey = () =>
   z
     .string()
@@ -272,7 +272,7 @@ export const deviceCode = () =>
 
 type More = Omit<FieldFacts, "description">;
 
-/** A text alone is the example, as it stands in the example file: behind a `#` where the key is a comment there. */
+/** A text alone is the example as in the example file; a leading `#` means that the key is a comment there. */
 const factsOf = (description: string, more: More | string): FieldFacts => {
   if (typeof more !== "string") return { ...more, description };
   return more.startsWith("# ")
@@ -281,11 +281,11 @@ const factsOf = (description: string, more: More | string): FieldFacts => {
 };
 
 /*
- * How a key stands in its section. Each call needs a schema instance of its own, because the facts are kept per
- * instance; that is why the value types are functions.
+ * The place of a key in its section. Each call needs its own schema instance, because the facts are stored per
+ * instance; that is why the types are functions.
  */
 
-/** A section's keys have examples of their own. */
+/** A section needs no example, as its keys have their own. */
 export function required<T extends z.ZodObject>(schema: T, description: string): T;
 export function required<T extends z.ZodType>(
   schema: T,
@@ -323,7 +323,7 @@ export const port = () => whole(0, 65_535);
 
 export const host = () => text(msg`a host name or address`, /^[A-Za-z0-9._:[\]%-]{1,253}$/);
 
-/** Of a user of the broker or the page. */
+/** Login keys of a user of the broker or the page. */
 export const login = (example: string) => ({
   username: required(writtenText(), "Name to log in with.", { example }),
   password: required(writtenText(), "A hash made by `greenhouse2mqtt passwd`, or plain (warned).", {

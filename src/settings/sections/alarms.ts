@@ -3,7 +3,7 @@ import { z } from "zod";
 import { sensorKinds } from "../../greenhouse/sensors.js";
 import { decimal, duration, expecting, expectingOneOf, map, named, optional, section } from "../values.js";
 
-/* Between which values readings are as they should be. Whether limits are in order is a rule between keys. */
+/* The range in which readings are normal. Their order is checked by rules between keys. */
 
 const limit = () => {
   const error = expecting(msg`a number, or false for none`);
@@ -32,11 +32,11 @@ const keys = section({
   ),
 });
 
-/** `false`: none, whatever holds further away. */
+/** `false`: no alarm, whatever a more general section says. */
 const band = () =>
   z.union([z.literal(false), keys], { error: expecting(msg`false, or a section of keys with values`) });
 
-/** Of one sensor: each key before that of its kind. */
+/** Limits of one sensor; each key replaces that of its kind. */
 export const sensorAlarm = band;
 
 const kindKey = () =>

@@ -46,7 +46,7 @@ const kind = section({
 
 export const kindsSection = map(kindKey(), kind);
 
-/** What the values of running statuses mean, wherever they are read. */
+/** The meaning of values of running statuses, wherever they are read. */
 export const runningStatusSection = section({
   reads: optional(
     readTable(),
@@ -151,14 +151,14 @@ const travelMs = 120_000;
 const confirmMs = 60_000;
 const confirmAfterTravelMs = 30_000;
 
-/** What depends on the kind: a motor's own `stop` word, travel, lead-in and the time to confirm. */
+/** Adds the defaults that depend on the kind: a motor's own words, travel, lead-in and the time to confirm. */
 function withKindDefaults(given: z.output<typeof keys>) {
   const hasDegrees = takesDegrees(given.kind);
   const travels = hasDegrees || given.kind === "motor";
   const travel = travels ? (given.travel_time ?? travelMs) : 0;
   return {
     ...given,
-    // The user's words first: their order is the one shown.
+    // The user's words first, as this order is shown.
     values: { ...given.values, ...ownWords(given.kind), ...given.values },
     lead_in: given.kind === "light" ? (given.lead_in ?? ("when_not_on" as const)) : ("never" as const),
     travel_time: travel,
@@ -265,5 +265,5 @@ const controller = section({
 
 export const controllersSection = map(deviceCode(), controller);
 
-/** As a controller is of which the file says nothing. */
+/** The settings of a controller that the file does not mention. */
 export const nothingSaid: z.output<typeof controller> = controller.parse({});

@@ -23,7 +23,7 @@ import { controllersSection, kindsSection, runningStatusSection } from "./contro
 import { weatherSection } from "./limits-section.js";
 import { platformSection } from "./platform.js";
 
-/* What every bridge has of a configuration, whatever its features are. */
+/* The configuration that every bridge has, whatever its features. */
 
 const commandsSection = section({
   read_only: withDefault(flag(), false, "Refuse every command."),
@@ -177,5 +177,5 @@ export const coreKeys = {
   }),
 };
 
-/** The same as it was parsed: durations in ms, every default filled in. */
+/** The parsed configuration: durations in ms, every default filled in. */
 export type CoreConfiguration = Parsed<z.ZodObject<typeof coreKeys>>;

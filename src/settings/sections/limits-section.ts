@@ -38,7 +38,7 @@ const weatherValue = section({
 
 export const weatherSection = map(idKey(), weatherValue);
 
-/** A word or a list of words, as the input shows them. */
+/** A word or a list of words, in the input's spelling. */
 const words = () =>
   named(
     z.union([writtenText(), list(writtenText()).min(1)], {

@@ -3,8 +3,8 @@ import { type ActuatorKind, takesDegrees } from "../../greenhouse/actuator-kinds
 import { choice, controlValue, duration, flag, list, map, optional, text } from "../values.js";
 
 /*
- * Where the words of the interface document can be meant in two ways: one key each, of an actuator or of a whole kind. What it does
- * stands in greenhouse/readings, and the simulated platform that is so in simulator/readings.
+ * Keys for ambiguous points of the interface document, for an actuator or a whole kind. greenhouse/readings implements
+ * them, simulator/readings simulates the platform for each.
  */
 
 export const wordKey = () =>
@@ -13,10 +13,10 @@ export const wordKey = () =>
     /^(?!unknown$)[a-z][a-z0-9_]{0,63}$/,
   );
 
-/** Words and further values that mean them when they are read. */
+/** Words, each with further values that mean it when read. */
 export const readTable = () => map(wordKey(), list(controlValue()));
 
-/** The keys; `example` is one of `reads`. */
+/** The keys; `example` is that of `reads`. */
 export const readingKeys = (example: string) => ({
   reads: optional(
     readTable(),
@@ -57,7 +57,7 @@ export const positionersOnly = {
   holds: takesDegrees,
 };
 
-/** For which kinds a key means something; null for all. */
+/** The kinds to which a key applies; null for all. */
 export const readingsFor: Readonly<
   Record<ReadingKey, { readonly who: Text; readonly holds: (kind: ActuatorKind) => boolean } | null>
 > = {
