@@ -119,7 +119,7 @@ const seenForMs = 3_600_000;
 /** The bridge after settings were taken back. Monotonic ms. */
 interface AfterReturn {
   readonly now: number;
-  /** Etags of the file that was put back and of the one in force, and since when the latter is. */
+  /** Etags of the file that was put back and of the file in force, and since when that one is in force. */
   readonly putBack: string | undefined;
   readonly inForce: string | null;
   readonly inForceSince: number;

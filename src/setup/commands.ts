@@ -5,7 +5,7 @@ import { msg } from "../language/text.js";
 import { lazily, type ProcessContext } from "../terminal/context.js";
 import { span, WrongValue } from "../terminal/usage.js";
 
-/* What is done once, as the command line offers it. */
+/* Commands of the set-up, as the command line offers them. */
 
 type Row = CommandRow<(context: ProcessContext) => Parameters<Command["action"]>[0]>;
 
@@ -92,7 +92,7 @@ function collect(value: string, before: readonly string[] = []): readonly string
 const highest = 1_000_000;
 const mostTypes = 1_000;
 
-/** Type ids such as `1,2` or `2,190-201`. */
+/** Parses type ids such as `1,2` or `2,190-201`. */
 export function typeList(text: string): readonly ParameterGroup[] {
   const wrong = new WrongValue(msg`expected type ids such as 2,12 or 190-201`);
   const found = new Set<number>();

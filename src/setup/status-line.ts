@@ -4,7 +4,7 @@ export interface Screen {
   write(text: string): unknown;
 }
 
-/** What goes on, in one line at the foot of a terminal that is drawn over itself; nothing is shown elsewhere. */
+/** Shows what is going on in one line at the foot of a terminal, which is drawn over; nothing elsewhere. */
 export class StatusLine {
   readonly isShown: boolean;
   readonly #screen: Screen;
@@ -17,13 +17,13 @@ export class StatusLine {
 
   show(text: string): void {
     this.#clear();
-    // A line that wraps could not be taken away again. A terminal that does not know its width says 0.
+    // A wrapped line could not be removed again. A terminal that does not know its width says 0.
     const { columns = 0 } = this.#screen;
     this.#text = text.slice(0, (columns > 0 ? Math.max(20, columns) : 80) - 1);
     this.#draw();
   }
 
-  /** Writes something else, which stands above the line. */
+  /** Writes other output above the line. */
   above(write: () => void): void {
     this.#clear();
     write();

@@ -29,13 +29,13 @@ interface DiscoverOptions extends CommonOptions {
   readonly for?: string;
 }
 
-/** `greenhouse2mqtt discover`: what the account holds, as YAML on stdout or in a new file; only reads are sent. */
+/** `greenhouse2mqtt discover`: writes what the account holds as YAML, to stdout or a new file; only reads are sent. */
 export async function discover(
   context: ProcessContext,
   given: DiscoverOptions,
   self: Command,
 ): Promise<void> {
-  // The file to compare with also leads to the platform, unless another one is named.
+  // Unless a configuration is named, the file to compare with also leads to the platform.
   const isNamed = given.account !== undefined || self.getOptionValueSource("config") !== "default";
   const options = { ...given, config: isNamed ? given.config : (given.merge ?? given.config) };
   if (options.out !== undefined)
@@ -70,10 +70,10 @@ export async function discover(
 const notTaken = (problems: readonly Text[]): CommandFailure =>
   new CommandFailure(joined([msg`\`check\` will refuse this file:`, ...problems], "\n"));
 
-/** How far a scan is, or what came of it. */
+/** The progress of a scan, or its result. */
 type DiscoverStep =
   | { readonly done: number; readonly total: number }
-  /** `changes`: the same by key, as settings. */
+  /** `changes`: the YAML as settings by key. */
   | {
       readonly yaml: string;
       readonly notes: readonly Text[];
@@ -81,7 +81,7 @@ type DiscoverStep =
     }
   | { readonly problem: Text };
 
-/** What of the account the configuration at `file` does not hold yet, for the page; only reads are sent. */
+/** For the page: what the account holds and the configuration at `file` does not; only reads are sent. */
 export async function* discoverSteps(
   configuration: Configuration,
   file: string,
@@ -113,20 +113,20 @@ export async function* discoverSteps(
       scan(give)
         .catch((error: unknown) => give({ problem: textOf(error) }))
         .finally(() => steps.close())
-        // Nobody reads any more.
+        // Nobody reads the steps any more.
         .catch(ignored);
     },
   });
 }
 
-/** What the options ask for. */
+/** The request that the options describe. */
 async function requestFor(
   options: DiscoverOptions,
   { file, configuration }: Named,
   context: ProcessContext,
 ): Promise<DiscoverRequest> {
   const { account, out = null } = options;
-  // What is found of an account is for its own place, as its fleet has most of its keys.
+  // What is found of an account is for the account's own file, as its fleet has most of its keys.
   const place = account === undefined ? (out ?? file) : file;
   const load: DiscoverRequest["load"] =
     account === undefined
@@ -156,7 +156,7 @@ interface Named {
   readonly configuration: Configuration;
 }
 
-/** The file that is compared with; of an account its own file cannot be read alone, nor can that of its fleet. */
+/** The file to compare with. Neither an account's own file nor its fleet's can be read alone. */
 async function readExisting(
   merge: string,
   options: DiscoverOptions,
@@ -170,7 +170,7 @@ async function readExisting(
   return { file, configuration, text: await readText(file) };
 }
 
-/** The secrets first: a configuration that is there works. */
+/** The secrets are written first, so that a configuration that exists works. */
 async function writeFound(
   out: string,
   { text, secrets }: Pick<Awaited<ReturnType<typeof discoverAccount>>, "text" | "secrets">,

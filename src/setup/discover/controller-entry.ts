@@ -51,7 +51,7 @@ import {
 const mostItems = 200;
 const mostAddresses = 1_000;
 
-/** Who a device is, for one comment line. */
+/** A comment line that says what a device is. */
 function deviceLine(
   { code, name, type, typeName: platforms, stationName, online }: ListedDevice,
   tell: Tell,
@@ -66,7 +66,7 @@ function deviceLine(
   ].join(", ");
 }
 
-/** Readings and running statuses, which the bridge mirrors by itself, and what is missing. */
+/** Comments on readings and running statuses, which the bridge mirrors by itself, and on what is missing. */
 function deviceRemarks(
   { device, answers, unanswered, isOffline }: DeviceSurvey,
   tell: Tell,
@@ -140,7 +140,7 @@ function sensorText(
 
 const joinParts = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join(" ");
 
-/** Questions with the same reason in one line. */
+/** One line for all questions with the same reason. */
 function byReason(
   all: readonly (readonly [why: string, ask: Ask])[],
   head: (why: string) => Text,
@@ -166,7 +166,7 @@ const refusedLines = (answers: DeviceSurvey["answers"], tell: Tell): readonly st
 
 const mostUnread = 3;
 
-/** What was answered and could not be read. */
+/** Lines about answers that could not be read. */
 const unreadLines = (answers: DeviceSurvey["answers"], tell: Tell): readonly string[] =>
   byReason(
     [...answers].flatMap(([ask, answer]) =>
@@ -180,28 +180,28 @@ const unreadLines = (answers: DeviceSurvey["answers"], tell: Tell): readonly str
     tell,
   );
 
-/** One word of a command line, in quotes where a shell would take it apart. */
+/** One word of a command line, quoted where a shell would split it. */
 const shellWord = (text: string): string =>
   /^[A-Za-z0-9._-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** What the section of a configuration about one controller is made of. */
+/** The parts of one controller's section of a configuration. */
 export interface ControllerPart {
   readonly code: string;
   /** One line about the device, for a comment. */
   readonly title: string;
-  /** A topic id it needs, because its code alone would clash. */
+  /** A topic id, if the code alone would clash. */
   readonly id: string | null;
   /** Comments about the controller as a whole. */
   readonly remarks: readonly string[];
-  /** Below `actuators:`. */
+  /** Entries below `actuators:`. */
   readonly actuators: readonly Pair[];
-  /** Comments: entries below `actuators:` of what is not sure, to be switched on by taking away the `#`. */
+  /** Comments: uncertain entries below `actuators:`, switched on by removing the `#`. */
   readonly offers: readonly string[];
-  /** Comments: addresses that nothing can be made of without knowing more. */
+  /** Comments: addresses of which nothing can be made without more knowledge. */
   readonly doubtful: readonly string[];
-  /** Comments: entries below `parameters:`, to be switched on by taking away the `#`. */
+  /** Comments: entries below `parameters:`, switched on by removing the `#`. */
   readonly parameters: readonly string[];
-  /** What the given file says about it already. */
+  /** What the given file says about the controller already. */
   readonly given: YAMLMap;
 }
 
@@ -211,9 +211,9 @@ const nothingKnown: KnownController = {
   addresses: new Set(),
 };
 
-/** How entries are called and explained. */
+/** The languages of names and explanations. */
 interface Words {
-  /** Of the names of actuators and parameters. */
+  /** The language for names of actuators and parameters. */
   readonly language: Language;
   readonly tell: Tell;
 }
@@ -223,7 +223,7 @@ const unknownIn = <One extends { readonly address: string }>(
   known: KnownController,
 ): readonly One[] => found.filter(({ address }) => !known.addresses.has(address));
 
-/** How many addresses are one too many, and left out. */
+/** Says how many addresses are left out because there are too many. */
 function tooMany(found: Findings, known: KnownController, tell: Tell): readonly string[] {
   const all = [found.actuators, found.parameters, found.doubtful, found.unread, found.bare];
   const left = all.reduce(
@@ -234,7 +234,7 @@ function tooMany(found: Findings, known: KnownController, tell: Tell): readonly 
   return left > 0 ? [tell(msg`and ${left} more addresses, which are left out here`)] : [];
 }
 
-/** What was found on a controller and is not known yet. */
+/** What was found on a controller and is not in the file yet. */
 function newsOf(survey: DeviceSurvey, known: KnownController, words: Words) {
   const fresh = <One extends { readonly address: string }>(found: readonly One[]) =>
     unknownIn(found, known).slice(0, mostAddresses);
@@ -270,7 +270,7 @@ function newsOf(survey: DeviceSurvey, known: KnownController, words: Words) {
   };
 }
 
-/** Set points that are sure, and what may be one and may be something else. */
+/** Certain set points, and addresses that may be one or something else. */
 function parameterNews(
   { parameters, doubtful, found }: Pick<Findings, "parameters" | "doubtful"> & { readonly found: Findings },
   known: KnownController,
@@ -290,7 +290,7 @@ function parameterNews(
 
 type Findings = ReturnType<typeof findingsOf>;
 
-/** What of a type may be the degree of another address of it. */
+/** Addresses of a type that may be the degree of another address of it. */
 const degreesIn = (
   doubtful: Findings["doubtful"],
   type: Findings["doubtful"][number]["group"],
@@ -299,7 +299,7 @@ const degreesIn = (
     ({ group, raw, unit }) => group === type && mayBeDegree(textOf(raw)) && (unit === null || unit === "%"),
   );
 
-/** What is listed without a value: the mode of a positioner that may only be written, where a degree stands beside it. */
+/** Addresses listed without a value: a positioner's mode may be write-only if a degree stands beside it. */
 function unreadNews(
   unread: Findings["unread"],
   doubtful: Findings["doubtful"],
@@ -346,7 +346,7 @@ const lacks = {
 const unreadLine = ({ address, group, unclear }: Findings["unread"][number]): Text =>
   msg`address ${commentText(address, 70)} of ${typeName(group)} ${unclear === undefined ? msg`is listed without a value: look again when it has one` : lacks[unclear]}`;
 
-/** Of parameters, of types that nobody knows, and what no configuration can hold. */
+/** Lines about addresses without a value: of parameters, of unknown types, and those that no configuration can hold. */
 function bareLines(bare: Findings["bare"], tell: Tell): readonly string[] {
   const groups = new Map<Findings["bare"][number]["group"], string[]>();
   for (const { group, address } of bare)
@@ -378,7 +378,7 @@ const doubtLines = (doubtful: Findings["doubtful"], tell: Tell): readonly string
 const doubtLine = ({ address, group, raw, why }: Findings["doubtful"][number]): Text =>
   msg`address ${commentText(address, 70)} of ${typeName(group)} holds ${commentText(String(raw), 40)}: ${why}`;
 
-/** What may be an actuator and may be something else, each as its entry with the reason. */
+/** Entries for what may be an actuator or something else, each with the reason. */
 function offeredEntries(
   doubtful: Findings["doubtful"],
   taken: ReadonlySet<string>,
@@ -401,7 +401,10 @@ function offeredEntries(
   });
 }
 
-/** What may be a set point and may be something else; `givenActuators` stand in the file already and may have their degree there. */
+/**
+ * Entries for what may be a set point or something else. The file already has `givenActuators`, of which one may have
+ * its degree there.
+ */
 function offeredParameters(
   doubtful: Findings["doubtful"],
   taken: ReadonlySet<string>,
@@ -425,7 +428,7 @@ function offeredParameters(
   });
 }
 
-/** Beside what takes degrees 0 to 100 may be one; whole minutes are times more often than not. */
+/** Values beside an actuator that takes degrees may be degrees if they are 0 to 100; whole minutes are mostly times. */
 function guessedUnit({ group, raw }: Findings["doubtful"][number]): string | null {
   const row = typeRows.get(group);
   const text = textOf(raw);
@@ -462,7 +465,7 @@ function actuatorEntry(
   return pairOf(id, sectionOf(pairs, { after }), [remark]);
 }
 
-/** What to write for an actuator of its type that the file holds already and that may have its degree there. */
+/** What to write for an actuator in the file, of the same type, that may have its degree at this address. */
 function keyFor(found: Findings["doubtful"][number], givenActuators: Findings["actuators"]): Text {
   const { address, group } = found;
   const own = givenActuators.filter((one) => one.group === group && takesDegrees(one.row.kind));
@@ -479,12 +482,12 @@ const readsLine = (kind: ActuatorKind): string =>
 const mostPlaces = 12;
 const placesHead = msg`where one of these follows it, its degree has that address: take away the # before that line, or degrees move nothing`;
 
-/** Ready to be switched on. */
+/** A key, ready to be switched on. */
 const placeLine = ({ address, raw }: Findings["doubtful"][number], tell: Tell): string =>
   yamlText(sectionOf([pairOf("position_address", flowNode(plainNumber(address)))])).trimEnd() +
   ` # ${tell(nowText(raw))}`;
 
-/** The numbers of the interface's table that belong to a kind, as far as the device lists them. */
+/** The running statuses that the interface's table gives a kind, as far as the device lists them. */
 function runningIn({ answers }: DeviceSurvey, kind: ActuatorKind): readonly number[] {
   const statuses = answers.get("statuses");
   if (statuses?.type !== "statuses") return [];
@@ -492,7 +495,7 @@ function runningIn({ answers }: DeviceSurvey, kind: ActuatorKind): readonly numb
   return (statusesOfKind.get(kind) ?? []).filter((number) => listed.has(number));
 }
 
-/** What was heard of addresses that the scan itself knows nothing sure of. */
+/** Heard addresses about which the scan itself knows nothing certain. */
 function heardOnly(
   heard: readonly SeenAddress[],
   { actuators, parameters }: Findings,
@@ -532,7 +535,7 @@ function heardNews(heard: readonly SeenAddress[], taken: ReadonlySet<string>, te
   };
 }
 
-/** Where the word alone does not tell it from others, neither does the name. */
+/** Adds the address where a word, and so the name, is used more than once. */
 const nameFor = (name: string, isAlone: boolean, address: string): string =>
   isAlone ? name : `${name} (${address})`;
 
@@ -543,7 +546,7 @@ const offersHead = msg`not sure: take away the # here and before each line that 
 const moreOffers = msg`not sure: take away the # before each line that is right`;
 const parametersHead = msg`shown only, never set: take away the # here and before each line to be mirrored`;
 
-/** One controller below `controllers:`; what the given file holds comes first and is kept as it is. */
+/** One controller below `controllers:`; the given file's content comes first and stays as it is. */
 export function controllerPair({ code, title, id, given, ...part }: ControllerPart, tell: Tell): Pair {
   const actuators = [...sectionIn(given, "actuators").items, ...part.actuators];
   const parameters = sectionIn(given, "parameters").items;
@@ -566,13 +569,13 @@ export function controllerPair({ code, title, id, given, ...part }: ControllerPa
   return pairOf(code, sectionOf(items, { before: part.remarks, after }), [title]);
 }
 
-/** What a scan found, and what need not be said again. */
+/** What a scan found, and what the file has already. */
 export interface Found extends Words {
   readonly survey: Survey;
   readonly known: KnownFile;
 }
 
-/** Everything found that can have an entry, without what is known already, on top of what the `controllers` of a file hold. */
+/** Everything found that can have an entry and is not known yet, added to the `controllers` of a file. */
 export function foundParts({ survey, known, ...words }: Found, given?: YAMLMap): readonly ControllerPart[] {
   const listed = survey.devices.filter(isEntry);
   const fresh = listed.map(({ device }) => device.code).filter((code) => !known.controllers.has(code));
@@ -590,7 +593,10 @@ export function foundParts({ survey, known, ...words }: Found, given?: YAMLMap):
   });
 }
 
-/** Cameras need no entry unless they have readings, and some codes can have none; nor is a station a device before it has some. */
+/**
+ * Cameras need no entry unless they have readings, some codes can have none, and a station is no device before it has
+ * readings.
+ */
 const isEntry = (one: DeviceSurvey): boolean =>
   isUsableCode(one.device.code) &&
   !isSilentStation(one) &&
@@ -604,7 +610,7 @@ function hasReadings(answers: DeviceSurvey["answers"]): boolean {
   return readings?.type === "sensors" && readings.items.length > 0;
 }
 
-/** Comment lines about the devices without an entry. */
+/** Comment lines about devices without an entry. */
 export function otherDevices(
   { devices }: Survey,
   tell: Tell,

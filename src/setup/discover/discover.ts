@@ -34,16 +34,16 @@ import { newsText, wholeFileText } from "./whole-file.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Judges what lies at a place, with these contents and these variables of the environment. */
+/** Judges the configuration at a place as if it had these contents and environment variables. */
 export type Load = (reads: ReadFile, variables: Environment) => Promise<ConfigurationResult>;
 
-/** By itself, as no account of a fleet is. */
+/** Judges a file by itself, which is not possible for an account of a fleet. */
 export const loadAt =
   (file: string, env: Environment): Load =>
   (reads, variables) =>
     loadConfiguration(file, { readFile: reads, env: { ...env, ...variables } });
 
-/** What `check` says about a text that is to lie at `file`, once the secrets taken out of it are where they belong. */
+/** What `check` would say of a text at `file`, once the secrets taken out of it are where they belong. */
 export async function verdictOn(text: string, file: string, load: Load, replaced: readonly ReplacedSecret[]) {
   const variables = replaced
     .filter(({ tag }) => tag === "!env")
@@ -58,7 +58,7 @@ export async function verdictOn(text: string, file: string, load: Load, replaced
   };
 }
 
-/** What a scan found, in sentences for the person who started it. */
+/** Sentences about what a scan found, for the person who started it. */
 function summaryOf({ devices, stations }: Survey): readonly Text[] {
   const cameras = devices.filter(({ device }) => isCamera(device.type)).length;
   const findings = devices.map(findingsOf);
@@ -88,30 +88,30 @@ export interface DiscoverRequest extends Selection {
   /** The configuration that leads to the platform, and its file. */
   readonly configuration: Configuration;
   readonly file: string;
-  /** Where the text is meant to lie, and how it is judged there. */
+  /** Where the text is meant to be, and how it is judged there. */
   readonly place: string;
   readonly load: Load;
-  /** Forget what an interrupted scan learnt. */
+  /** Forgets what an interrupted scan has learnt. */
   readonly fresh: boolean;
-  /** Also learn addresses from what is pushed; `forMs` is null for until it is stopped. */
+  /** Also learns addresses from what is pushed; `forMs` null: until it is stopped. */
   readonly listen: { readonly forMs: number | null } | null;
-  /** Print only what this configuration does not hold yet; null for a whole file. */
+  /** Prints only what this configuration lacks; null for a whole file. */
   readonly merge: {
     readonly file: string;
     readonly configuration: Configuration;
     readonly text: string;
   } | null;
-  /** Where it is written; null for standard output. */
+  /** The file to write; null for standard output. */
   readonly out: string | null;
   /** `greenhouse2mqtt 0.1.0`. */
   readonly writtenBy: string;
-  /** Of the comments. */
+  /** The language of the comments. */
   readonly tell: Tell;
 }
 
 /**
- * Scans the account and writes down what was found. Only reads are sent. Rejects as `scanAccount` does; the progress is
- * kept then. `settle` is to be called once the text is safe: the kept progress is no longer needed.
+ * Scans the account and writes down what was found. Only reads are sent. Rejects as `scanAccount` does, and keeps the
+ * progress. Call `settle` once the text is safe and the progress is no longer needed.
  */
 export async function discover(
   request: DiscoverRequest,
@@ -127,9 +127,9 @@ export async function discover(
   );
   const { controllers } = merge?.configuration ?? configuration;
   const known = knownFile(controllers, merge?.text);
-  // Read before the scan: a file that is edited meanwhile must not be mixed with what it said before.
+  // Read before the scan, so that an edit meanwhile does not mix with what the file said before.
   const given = merge === null ? await givenFor(request) : null;
-  // Controllers a file ignores are not asked, unless they are named.
+  // Controllers that a file ignores are asked only if they are named.
   const isLeftOut = (code: string) => Object.hasOwn(controllers, code) && controllers[code]?.ignore === true;
   const parts = { platform, clock, budget: platform.budget, progress, meter, concurrency };
   const scanned = await scanAccount(request, isLeftOut, parts, stop).finally(() => meter.end());
@@ -145,7 +145,7 @@ export async function discover(
     given === null
       ? newsIn(merge?.file ?? "", request.writtenBy, found)
       : await wholeFile(request, given, found, clock.now());
-  // What cannot be used as it is will be written once more, without asking all of it again.
+  // A text that is unusable will be written again, which should not need all the questions again.
   const isDone = isComplete(survey) && written.problems.length === 0;
   const settle = async () => {
     if (isDone) await progress.finish(survey.devices);
@@ -162,9 +162,9 @@ interface Written {
   readonly text: string;
   /** Sentences for the user. */
   readonly notes: readonly Text[];
-  /** Why the text would not pass `check`; empty when it does. */
+  /** Why the text would not pass `check`; empty if it would. */
   readonly problems: readonly Text[];
-  /** To be added to the secrets beside the text before it is written. */
+  /** Lines for the secrets beside the text, to be added before the text is written. */
   readonly secrets: { readonly file: string; readonly lines: string } | null;
 }
 

@@ -25,7 +25,7 @@ import type { DeviceSurvey } from "./survey.js";
 
 /**
  * What a register's value says about the kind of device behind it. `sure`: a control value of the kind, which hardly
- * anything else holds. `possible`: one that settings hold as well, such as a degree or a lone 0. `none`: not of this kind.
+ * anything else holds. `possible`: one that settings hold too, such as a degree or a lone 0. `none`: not of this kind.
  */
 export type Evidence = "sure" | "possible" | "none";
 
@@ -34,13 +34,13 @@ export function evidenceFor(kind: ActuatorKind, raw: RawValue): Evidence {
   const text = textOf(raw);
   const controls = [...Object.values(row.values), ...(row.positionMode === null ? [] : [row.positionMode])];
   const control = controls.find((value) => sameValue(value, text));
-  // A number loses its leading zeros; what is left of `00000` is no evidence.
+  // A number loses its leading zeros; `0`, the rest of `00000`, is no evidence.
   if (control !== undefined) return control === text || Number(text) !== 0 ? "sure" : "possible";
   if (isCombinedAutomatic(kind, text)) return "possible";
   return stateWord(kind, raw) === null ? "none" : "possible";
 }
 
-/** In automatic the first two bits are set; what stands behind them may be what runs (`11010`, `1110`). */
+/** In automatic the first two bits are set, and the bits behind them may show what runs (`11010`, `1110`). */
 export function isCombinedAutomatic(kind: ActuatorKind, text: string): boolean {
   const row: KindRow = kindRows[kind];
   const { auto } = row.values;
@@ -48,7 +48,7 @@ export function isCombinedAutomatic(kind: ActuatorKind, text: string): boolean {
   return isAlike && kindsWith(text).length === 0;
 }
 
-/** The values of a kind in automatic: with nothing that runs, with what opens or is on, and with what closes or is off. */
+/** A kind's values in automatic: with nothing running, opening or on, and closing or off. */
 export function combinedAutomatic(kind: ActuatorKind): readonly string[] {
   const row: KindRow = kindRows[kind];
   const { auto = "" } = row.values;
@@ -56,7 +56,7 @@ export function combinedAutomatic(kind: ActuatorKind): readonly string[] {
   return [auto, `${front}10`, `${front}01`];
 }
 
-/** The state a value means for this kind, a degree as text; null where it means nothing. */
+/** The state that a value means for this kind, a degree as text; null if it means nothing. */
 export function stateWord(kind: ActuatorKind, raw: RawValue): string | null {
   const { state, position } = decodeValue({ kind, values: {} }, raw);
   if (state === "unknown") return null;
@@ -67,7 +67,7 @@ interface Found {
   readonly address: string;
   readonly raw: RawValue;
   readonly group: ParameterGroup;
-  /** In the platform's own words; null where it says none. */
+  /** The platform's own name; null where it gives none. */
   readonly name: string | null;
   readonly unit: string | null;
 }
@@ -79,9 +79,9 @@ interface ActuatorOffer {
 
 interface Doubtful extends Found {
   readonly why: Text;
-  /** Actuators that it may be. */
+  /** Actuators that the address may be. */
   readonly offers: readonly ActuatorOffer[];
-  /** It may be a set point, a time or a counter as well. */
+  /** The address may also be a set point, a time or a counter. */
   readonly isParameter: boolean;
 }
 
@@ -96,15 +96,15 @@ interface Place {
 }
 
 interface Sighting extends Omit<Found, "group"> {
-  /** Never empty; what decides comes first: a type of actuators, then one of parameters. */
+  /** Never empty. The deciding type comes first: one of actuators, then one of parameters. */
   readonly places: readonly [Place, ...Place[]];
 }
 
 const usable = /^[A-Za-z0-9._-]{1,64}$/;
 
 /**
- * What the addresses of a device are; of actuators also in which further types they are, of others why they are nothing yet.
- * In doubt an address is no actuator: a wrong one would move something.
+ * What the addresses of a device are. Actuators come with the further types that list them, others with the reason why
+ * they are nothing yet. A doubtful address is no actuator: a wrong one would move something.
  */
 export function findingsOf({ answers }: Pick<DeviceSurvey, "answers">) {
   const actuators: (FoundAs<ActuatorRow> & { readonly alsoIn: readonly ParameterGroup[] })[] = [];
@@ -130,8 +130,8 @@ export function findingsOf({ answers }: Pick<DeviceSurvey, "answers">) {
 }
 
 /**
- * Addresses that are listed nowhere with a value, or with one that is unclear: they cannot be read, or not now. `unread` are those of
- * actuators, `bare` all others.
+ * Addresses that are listed without a value, or with an unclear one: they cannot be read, or not now. `unread` are
+ * those of actuators, `bare` all others.
  */
 function withoutValue(answers: DeviceSurvey["answers"], read: ReadonlySet<string>) {
   const unread = new Map<
@@ -159,10 +159,10 @@ function withoutValue(answers: DeviceSurvey["answers"], read: ReadonlySet<string
   };
 }
 
-/** A value with such a unit is no actuator's: a degree is at most a percentage. */
+/** A value with such a unit belongs to no actuator: a degree is a percentage at most. */
 const isMeasured = (unit: string | null): boolean => unit !== null && !/^[%％]?$/.test(unit);
 
-/** What a doubtful address is perhaps, so that its entries can be written ready to be switched on: only one of them is right. */
+/** What a doubtful address may be, for entries that are ready to be switched on; only one of them is right. */
 function perhaps({ address, raw, unit, places }: Sighting): Pick<Doubtful, "offers" | "isParameter"> {
   if (!usable.test(address)) return { offers: [], isParameter: false };
   const offers: ActuatorOffer[] = [];
@@ -174,7 +174,7 @@ function perhaps({ address, raw, unit, places }: Sighting): Pick<Doubtful, "offe
   return { offers, isParameter: !isSure };
 }
 
-/** Every address once, type by type and in the order of the addresses, whatever the order of the answers. */
+/** Every address once, by type and then by address, whatever the order of the answers. */
 function sightingsIn(answers: DeviceSurvey["answers"]): readonly Sighting[] {
   const sightings = new Map<string, Sighting>();
   const groups = [...answers].flatMap(([ask, answer]) =>
@@ -200,7 +200,7 @@ function sightingsIn(answers: DeviceSurvey["answers"]): readonly Sighting[] {
 
 const unknownType = msg`this type is not in the interface's table: a parameter, or kind: custom with its values`;
 
-/** Why an address is not taken for what its type says; null where it is. */
+/** Why an address is not what its type says; null if it is. */
 function doubtAbout({ address, raw, unit, places }: Sighting): Text | null {
   if (!usable.test(address)) return msg`a configuration cannot hold such an address`;
   const [{ row, isAlone }] = places;
@@ -224,8 +224,8 @@ function doubtAbout({ address, raw, unit, places }: Sighting): Text | null {
 }
 
 /**
- * An id for each address. The first address of a type has the type's word, the others word and address; only the
- * addresses and the ids in use decide, so every run gives the same, and a later address changes none of the earlier.
+ * An id for each address: the type's word for the first address of a type, word and address for the others. Only
+ * addresses and ids in use decide, so every run gives the same ids, and later addresses change none of them.
  */
 export function actuatorIds(
   found: readonly Pick<FoundAs<ActuatorRow>, "address" | "row">[],
@@ -240,7 +240,7 @@ export function actuatorIds(
   return assignIds(wanted, { reserved: taken });
 }
 
-/** Parameters are many of a type, so each is named with its address. */
+/** A type has many parameters, so each id contains the address. */
 export const parameterIds = (
   found: readonly Pick<FoundAs<ParameterRow>, "address" | "row">[],
   taken: ReadonlySet<string>,
@@ -251,8 +251,8 @@ export const parameterIds = (
   );
 
 /**
- * Topic ids of new controllers that a reader could not tell from the code, or that another controller of the file was given. The others
- * need none in the configuration.
+ * Topic ids for new controllers whose id a reader could not tell from the code, or another controller of the file has.
+ * The others need none in the configuration.
  */
 export const controllerIds = (
   codes: readonly string[],

@@ -9,31 +9,31 @@ import { readDocument } from "../../config/yaml/read-document.js";
 import { pathKey, type Source } from "../../config/yaml/source.js";
 import { commentText, keyOf } from "../../saving/yaml-text.js";
 
-/** A secret that stood in the file, and the variable or the name in `secrets.yaml` that stands for it in what is written. */
+/** A secret of the given file, and the variable or name in `secrets.yaml` that replaces it in the text. */
 export interface ReplacedSecret {
   readonly path: Path;
   readonly tag: "!env" | "!secret";
   readonly name: string;
-  /** As it would have to be written there. */
+  /** As it has to be written there. */
   readonly value: string;
-  /** It stands in another folder's `secrets.yaml`, and no secret stood in the file itself. */
+  /** It comes from another folder's `secrets.yaml`; the file itself held no secret. */
   readonly isCopy: boolean;
 }
 
-/** A configuration file as it was written, without comments and without secrets. */
+/** A configuration file as written, without comments and secrets. */
 export interface GivenFile {
   readonly root: YAMLMap;
   readonly replaced: readonly ReplacedSecret[];
 }
 
-/** Where it is going to lie. */
+/** Where the text will be. */
 interface Destination {
   readonly folder: string;
-  /** The names in the `secrets.yaml` there; null where secrets can go to none, and variables of the environment stand for them. */
+  /** Names in the `secrets.yaml` there; null if secrets cannot go there, and environment variables replace them. */
   readonly taken: ReadonlySet<string> | null;
 }
 
-/** Reads a file that `loadConfiguration` took; rejects where it can no longer be read. */
+/** Reads a file that `loadConfiguration` accepted; rejects if it can no longer be read. */
 export async function readGivenFile(
   file: string,
   { folder, taken }: Destination = { folder: dirname(file), taken: null },
@@ -57,13 +57,13 @@ export async function readGivenFile(
   return { root, replaced };
 }
 
-/** An empty section where the file has none, or something else under the key. */
+/** The section under a key; an empty one if there is none, or something else. */
 export const sectionIn = (parent: unknown, key: string): YAMLMap => {
   const found = isMap(parent) ? parent.items.find((pair) => keyOf(pair.key) === key)?.value : undefined;
   return isMap(found) ? found : new YAMLMap();
 };
 
-/** What a sign-in body usually holds besides secrets; everything else in it may be one. */
+/** What a sign-in body usually has beside secrets; anything else in it may be one. */
 export const harmless =
   /^(?:account|user|user_?name|e?mail|phone|mobile|login|tenant(?:_?id)?|client_?id|grant_?type|type|scope|lang(?:uage)?|remember(?:_?me)?)$/i;
 
@@ -89,7 +89,7 @@ function literalSecrets(source: Source, root: YAMLMap): readonly FoundSecret[] {
 const textOf = (node: Scalar): string =>
   typeof node.value === "string" ? JSON.stringify(node.value) : (node.source ?? "");
 
-/** What a file takes from the `secrets.yaml` beside it. */
+/** Secrets that a file takes from the `secrets.yaml` beside it. */
 async function secretsElsewhere(
   file: string,
   source: Source,
@@ -113,7 +113,7 @@ function replacedIn(
   const names = new Set(taken);
   const copies = new Map<string, string>();
   return found.map(({ path, value, isCopy }) => {
-    // A token is a variable in every file that is written: it is changed from outside.
+    // A token becomes a variable in every written file, as it is changed from outside.
     const isVariable = taken === null || (!isCopy && pathKey(path) === tokenKey);
     const tag = isVariable ? "!env" : "!secret";
     const former = isCopy && !isVariable ? String(root.getIn(path)) : null;
@@ -132,7 +132,7 @@ function freeName(wanted: string, taken: ReadonlySet<string>): string {
   return name;
 }
 
-/** Paths of all texts and numbers below a node. */
+/** The paths of all texts and numbers below a node. */
 function scalarsIn(node: unknown, path: Path): readonly Path[] {
   if (isMap(node)) return node.items.flatMap(({ key, value }) => scalarsIn(value, [...path, keyOf(key)]));
   if (isSeq(node)) return node.items.flatMap((item, at) => scalarsIn(item, [...path, at]));
@@ -151,7 +151,7 @@ const variableFor = (path: Path): string =>
 /** `platform_token`, `mqtt_password`, `broker_users_1_password`. */
 const secretFor = (path: Path): string => wordsOf(path).toLowerCase();
 
-/** Lines for the `secrets.yaml` beside what is written; empty where nothing goes there. */
+/** Lines for the `secrets.yaml` beside the text; empty if none are needed. */
 export const secretLinesOf = (replaced: readonly ReplacedSecret[]): string =>
   [
     ...new Set(
@@ -159,31 +159,31 @@ export const secretLinesOf = (replaced: readonly ReplacedSecret[]): string =>
     ),
   ].join("");
 
-/** What a configuration says about one controller already. */
+/** What a configuration already says about one controller. */
 export interface KnownController {
   readonly actuatorIds: ReadonlySet<string>;
   readonly parameterIds: ReadonlySet<string>;
-  /** Addresses in use, and those its comments name. */
+  /** Addresses in use, and those that its comments name. */
   readonly addresses: ReadonlySet<string>;
 }
 
-/** What is not new. */
+/** What a file has already, so that it is not new. */
 export interface KnownFile {
   readonly controllers: ReadonlyMap<string, KnownController>;
   readonly topicIds: ReadonlySet<string>;
-  /** Whether the file's comments name a device that has no entry, such as a camera. */
+  /** Whether the file's comments name a device without an entry, such as a camera. */
   readonly mentions: (code: string) => boolean;
 }
 
 type Controllers = Configuration["controllers"];
 
-/** `text` is the file's own, where its comments count as well: what stands there in a comment was seen and left out. */
+/** `text`: the file's text. What a comment names was seen and left out, so it counts as known. */
 export function knownFile(controllers: Controllers, text = ""): KnownFile {
   const entries = Object.entries(controllers);
   const ownText = textsOfControllers(text);
   const comments = commentsIn(text);
   const words = new Set(comments.match(/[A-Za-z0-9._-]+/g));
-  // A code that is a word is found as a whole only: `GH-1` is not mentioned by `GH-10`.
+  // A code that is one word must match as a whole: `GH-10` does not mention `GH-1`.
   const isWord = (code: string) => /^[A-Za-z0-9._-]+$/.test(code);
   return {
     controllers: new Map(
@@ -212,14 +212,14 @@ function knownController({ actuators, parameters }: Controllers[string], comment
 
 const commentsIn = (text: string): string => (text.match(/(?<=^|\s)#.*$/gm) ?? []).join("\n");
 
-/** The text of each controller's entry, from its key to the next one's. */
+/** The text of each controller's entry, from its key to the next. */
 function textsOfControllers(text: string): ReadonlyMap<string, string> {
   const { items } = sectionIn(parseDocument(text).contents, "controllers");
   const starts = items.map(({ key }) => (isNode(key) ? key.range?.[0] : undefined) ?? 0);
   return new Map(items.map(({ key }, at) => [keyOf(key), text.slice(starts[at], starts[at + 1])]));
 }
 
-/** Keys whose relative paths start at the configuration's own folder. */
+/** Keys whose relative paths begin at the configuration's own folder. */
 const pathKeys: readonly Path[] = [
   ["data_dir"],
   ["platform", "token_file"],
@@ -227,7 +227,7 @@ const pathKeys: readonly Path[] = [
   ...["cert", "key"].map((key) => ["broker", "tls", key]),
 ];
 
-/** Rewrites the paths of a file that is going to lie in another folder, so that they lead to the same files. */
+/** Rewrites the paths of a file that moves to another folder, so that they lead to the same files. */
 export function movePaths({ root }: GivenFile, from: string, to: string): void {
   if (resolve(from) === resolve(to)) return;
   for (const path of pathKeys) {

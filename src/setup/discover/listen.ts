@@ -15,21 +15,21 @@ import type { DeviceSurvey, Survey } from "./survey.js";
 export interface ListenParts {
   readonly platform: PlatformPush;
   readonly clock: Clock;
-  /** One line for the person who listens. */
+  /** Prints a line for the person who listens. */
   readonly say: (line: Text) => void;
-  /** Null until it is stopped. */
+  /** Null: until it is stopped. */
   readonly forMs: number | null;
-  /** Of the names of what is known. */
+  /** The language for names of what is known. */
   readonly language: Language;
-  /** Of `14:02:03`; the computer's own where it is not given. */
+  /** The zone of times such as `14:02:03`; the computer's own if absent. */
   readonly timeZone?: string;
 }
 
 const channels: readonly PushChannel[] = [{ type: "set-value" }, { type: "device-status" }];
 
 /**
- * Listens to what the platform pushes while somebody moves things, and reports it line by line. Resolves with the survey and the values
- * that each device pushed. Sends nothing. Ends after the time, or with the signal; never rejects.
+ * Listens to the platform's pushes while somebody moves things, and reports line by line. Resolves with the survey and
+ * the values that each device pushed. Sends nothing. Ends after the time or with the signal; never rejects.
  */
 export async function listenToAccount(
   survey: Survey,
@@ -62,7 +62,7 @@ export async function listenToAccount(
   };
 }
 
-/** What was heard so far, and what is said about it. */
+/** Collects what is heard, and reports it. */
 class AccountListener {
   readonly #parts: ListenParts;
   readonly #devices: ReadonlyMap<string, DeviceSurvey>;
@@ -108,7 +108,7 @@ class AccountListener {
     const heard = this.#heard.get(code);
     if (heard === undefined) return;
     const before = heard.get(address);
-    // Leading zeros that a number has lost are no change.
+    // A number that lost its leading zeros is no change.
     if (before !== undefined && sameValue(before.values.at(-1) ?? "", textOf(raw))) {
       heard.set(address, { ...before, lastAt: clock.now() });
       return;
@@ -138,7 +138,7 @@ class AccountListener {
     );
   }
 
-  /** Only what was heard by itself, not what the scan showed. */
+  /** Only what was pushed, without what the scan showed. */
   heardOf(code: string): readonly SeenAddress[] {
     return [...(this.#heard.get(code)?.values() ?? [])].filter(({ lastAt }) => lastAt > 0);
   }
@@ -159,7 +159,7 @@ class AccountListener {
   }
 }
 
-/** Names that the scan gives to addresses. */
+/** The names that the scan gives to addresses. */
 function namesIn(survey: DeviceSurvey, language: Language): ReadonlyMap<string, string> {
   const { actuators, parameters } = findingsOf(survey);
   return new Map(
@@ -170,7 +170,7 @@ function namesIn(survey: DeviceSurvey, language: Language): ReadonlyMap<string, 
   );
 }
 
-/** What the scan showed, so that a first change can be told with what was there before. */
+/** The values of the scan, so that a first change can be shown with the value before it. */
 function shownIn({ device: { code }, answers }: DeviceSurvey): Map<string, SeenAddress> {
   const values = [...answers.values()].flatMap((answer) => (answer.type === "values" ? answer.values : []));
   return new Map(

@@ -18,7 +18,7 @@ interface KeptAnswer {
   readonly answer: Answer;
 }
 
-/** Of the form of the lines below the first; a file of a program with another form is not read. */
+/** The form of the lines below the first; a file with another one is not read. */
 const version = 5;
 
 /** The platform asks for 5 to 10 minutes between two lists of its controllers. */
@@ -29,17 +29,17 @@ const answersKeptMs = 24 * 3_600_000;
 const keyOf = (code: string, ask: Ask): string => JSON.stringify([code, ask]);
 
 /**
- * What a scan has learnt so far, a line of JSON for each answer in a file of the data directory (mode 600), so that an
- * interrupted scan goes on where it was. A line that was broken off is passed over.
+ * What a scan has learnt so far, so that an interrupted one can go on: a JSON line for each answer, in a file of the
+ * data directory (mode 600). Incomplete lines are ignored.
  */
 export class Progress {
   readonly #path: string;
-  /** The first line: what was learnt from other hosts says nothing about these. */
+  /** The first line names the hosts, as answers of other hosts say nothing about these. */
   readonly #head: string;
   readonly #clock: Clock;
   readonly #answers = new Map<string, KeptAnswer>();
   #lists: AccountLists | null = null;
-  /** The file is ours and can be added to. */
+  /** Whether the file is ours and can be added to. */
   #isBegun = false;
   #adding: Promise<void> = Promise.resolve();
 
@@ -53,7 +53,7 @@ export class Progress {
     return this.#lists;
   }
 
-  /** Takes over what an earlier scan kept. Rejects with the disk's error. */
+  /** Loads what an earlier scan kept. Rejects with the disk's error. */
   async load(): Promise<void> {
     const [head, ...lines] = ((await nodeFiles.read(this.#path)) ?? "").split("\n");
     this.#isBegun = head === this.#head;
@@ -69,20 +69,20 @@ export class Progress {
     return this.#answers.get(keyOf(code, ask))?.answer ?? null;
   }
 
-  /** Resolves once it is written; rejects with the disk's error, and the next one is tried all the same. */
+  /** Resolves once the lists are written; rejects with the disk's error, and later writes are still tried. */
   list(lists: AccountLists): Promise<void> {
     this.#lists = lists;
     return this.#add(lists);
   }
 
-  /** The same. */
+  /** The same for an answer. */
   add(code: string, ask: Ask, answer: Answer): Promise<void> {
     const kept = { code, ask, at: this.#clock.now(), answer };
     this.#answers.set(keyOf(code, ask), kept);
     return this.#add(kept);
   }
 
-  /** The scan's result is safe: its answers are dropped, those of other devices and types are kept. */
+  /** The result of the scan is safe: drops its answers and keeps those of other devices and types. */
   async finish(done: readonly Pick<DeviceSurvey, "device" | "answers">[]): Promise<void> {
     for (const { device, answers } of done)
       for (const ask of answers.keys()) this.#answers.delete(keyOf(device.code, ask));
@@ -120,13 +120,13 @@ function keptIn(line: string): readonly (AccountLists | KeptAnswer)[] {
   }
 }
 
-/** How far a scan is, on a terminal; nothing elsewhere. What others write goes above that line. */
+/** Shows the progress of a scan on a terminal, and nothing elsewhere. Other output goes above that line. */
 export class Meter {
   readonly #screen: Screen;
   readonly #line: StatusLine;
   readonly #onProgress: (done: number, total: number) => void;
   readonly #clock: Clock;
-  /** Least time between two requests, on average. */
+  /** The least time between two requests, on average. */
   readonly #gapMs: number;
   readonly #tell: Tell;
   readonly #notes = new Set<string>();
@@ -136,8 +136,8 @@ export class Meter {
   #startedAt = 0;
 
   /**
-   * `perMinute`: the request budget, 0 for none. `onProgress` is told how far it is where no terminal shows it, `tell` says
-   * its sentences in another language.
+   * `perMinute`: the request budget, 0 for none. `onProgress` gets the progress where no terminal shows it. `tell`
+   * translates sentences.
    */
   constructor(
     screen: Screen,
@@ -154,24 +154,24 @@ export class Meter {
     this.#gapMs = perMinute === 0 ? 0 : 60_000 / perMinute;
   }
 
-  /** Anything else that goes to the same screen. */
+  /** Writes other output to the same screen. */
   write(text: string): void {
     this.#line.above(() => this.#screen.write(text));
   }
 
-  /** A sentence for the person. */
+  /** Prints a sentence for the person. */
   say(sentence: Text): void {
     this.write(`${inert(this.#tell(sentence))}\n`);
   }
 
-  /** One about something that went otherwise than planned; once. */
+  /** Prints a sentence about something that did not go as planned; each only once. */
   note(sentence: Text): void {
     if (this.#notes.has(String(sentence))) return;
     this.#notes.add(String(sentence));
     this.say(sentence);
   }
 
-  /** `total` requests are planned, `done` of them were answered in an earlier run. */
+  /** `total` requests are planned; an earlier run has answered `done` of them. */
   begin(total: number, done: number): void {
     this.#total = total;
     this.#done = done;
@@ -195,7 +195,7 @@ export class Meter {
     this.#line.show(`[${bar}] ${this.#done}/${this.#total}  ${rest}  ${commentText(code, 24)}`);
   }
 
-  /** So many requests of the plan are not needed after all. */
+  /** This many planned requests are not needed after all. */
   onSpared(requests: number): void {
     this.#total = Math.max(this.#done, this.#total - requests);
   }
@@ -207,7 +207,7 @@ export class Meter {
 
 const barWidth = 24;
 
-/** As exact as an estimate can be. */
+/** Rounded to what an estimate can say. */
 function durationText(ms: number): Text {
   if (ms < 60_000) return msg`less than a minute`;
   const minutes = Math.ceil(ms / 60_000);

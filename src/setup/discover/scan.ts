@@ -34,11 +34,11 @@ interface ScanParts {
   readonly platform: PlatformReader;
   readonly progress: Progress;
   readonly meter: Meter;
-  /** Devices asked at the same time; each is asked one thing after the other. */
+  /** Devices asked at the same time; each gets one question after the other. */
   readonly concurrency: number;
 }
 
-/** What is noted of the lists, each sentence once: shown now, and kept for what is written. */
+/** Notes on the lists, each sentence once: shown now, and kept for the written text. */
 function notesOver(meter: Pick<Meter, "note">) {
   const notes = new Map<string, Text>();
   const note = (text: Text) => {
@@ -49,12 +49,12 @@ function notesOver(meter: Pick<Meter, "note">) {
   const unreadIn =
     (list: Text): OnUnread =>
     (what) =>
-      // That it is a page has a sentence of its own.
+      // A list that is only a page gets a sentence of its own.
       String(what).startsWith(String(pageProblem)) ? undefined : note(msg`left out of ${list}: ${what}`);
   return { notes, note, unreadIn };
 }
 
-/** Stations and devices of the account. Rejects without the list of controllers; without the other lists a scan still makes sense. */
+/** The account's stations and devices. Rejects without the list of controllers; the other lists may be missing. */
 async function readLists({ platform, clock, meter }: ScanParts, asker: Asker): Promise<AccountLists> {
   const { notes, note, unreadIn } = notesOver(meter);
   const orNone = <Item>(list: Promise<readonly Item[]>) =>
@@ -72,7 +72,7 @@ async function readLists({ platform, clock, meter }: ScanParts, asker: Asker): P
   const streams = await orNone(asker.ask((signal) => platform.devices("STREAM", signal, some)));
   const ofStations = unreadIn(msg`the list of stations`);
   const stations = await orNone(asker.ask((signal) => platform.stations(signal, ofStations)));
-  // The list of controllers comes last and counts: it alone tells who is online.
+  // The list of controllers comes last and wins: it alone says who is online.
   const devices = new Map(
     [
       ...stations.flatMap(stationDevice),
@@ -88,7 +88,7 @@ async function readLists({ platform, clock, meter }: ScanParts, asker: Asker): P
   };
 }
 
-/** What may be a device that no other list holds. */
+/** A device that only the list of stations may name. */
 const stationDevice = ({ device: code, name }: PlatformStation): readonly ListedDevice[] => {
   if (code === null || !isUsableCode(code)) return [];
   const unknown = { type: null, typeName: null, online: null, isController: false };
@@ -97,15 +97,15 @@ const stationDevice = ({ device: code, name }: PlatformStation): readonly Listed
 
 const pageNote = msg`the list of controllers is a page of a longer one, so devices may be missing here; platform.shapes.control/mqtt.params can ask for all of it, such as { pageSize: 500 }`;
 
-// Nothing else of a record is kept: a stream's address may carry a password.
+// Keeps nothing else of a record: a stream's address may contain a password.
 function toListed(record: DeviceRecord, isController: boolean): ListedDevice {
   const { code, name, type, typeName, stationName, online } = record;
   return { code, name, type, typeName, stationName, online, isController };
 }
 
 /**
- * Asks one device what is planned and not known yet. Addresses are flushed from the device itself, so one that is not
- * connected is not asked for them: its single-device status decides, as the list's flag may be minutes old.
+ * Asks one device the planned questions without a known answer. Addresses are flushed from the device, so a
+ * disconnected one is not asked for them. Its single-device status decides that, as the list's flag may be minutes old.
  */
 async function scanDevice(
   { device, asks }: PlannedDevice,
@@ -136,11 +136,11 @@ async function scanDevice(
   return { device, answers, unanswered, isOffline: false };
 }
 
-/** Of questions that are not even asked any more none knows better than another. */
+/** Questions that are no longer even asked share one reason. */
 const whyOf = ({ text, facts }: PlatformError): Text => (facts.ofOperation === true ? noUse : text);
 const noUse = msg`nothing usable was answered to such a question several times in a row`;
 
-/** A disk that takes nothing costs the resuming, not the scan. */
+/** If the disk takes nothing, only resuming is lost. */
 const notKept = (meter: Meter) => (error: unknown) =>
   meter.note(msg`the progress cannot be kept, an interruption would start over: ${textOf(error)}`);
 
@@ -159,13 +159,13 @@ async function answerTo(
     if (!(error instanceof PlatformError)) throw error;
     const { kind, code: number = "?", platformMessage = "" } = error.facts;
     if (kind !== "rejected") return error;
-    // A refusal may be about this type or about the whole device; only the device's status can tell.
+    // A refusal may be about this type or the whole device; only the device's status shows which.
     if (isAddress && (await isGone())) return "offline";
     return { type: "refused", why: `code ${number} ${platformMessage}`.trim() };
   }
 }
 
-/** Asks for the single-device status at most once. */
+/** Asks for the single-device status once at most. */
 function onlineCheck(code: string, platform: PlatformReader, asker: Asker): () => Promise<boolean> {
   let gone: Promise<boolean> | null = null;
   const ask = async () => {
@@ -198,21 +198,20 @@ async function read(ask: Ask, code: string, platform: PlatformReader, signal: Ab
   return { type: "values", values, beside, ...left() };
 }
 
-/** A name on the command line that no device of the account has. */
+/** No device of the account has this name from the command line. */
 class UnknownController extends TextError {
   override name = "UnknownController" as const;
 }
 
-/** What a request under way may still take after a stop, so that it need not be made again. */
+/** Time for requests under way after a stop, so that they need not be repeated. */
 const graceMs = 5_000;
-/** Waited for in steps: a computer that was busy for seconds has given no question a chance to be answered. */
+/** Waited for in steps: while a computer is busy for seconds, no question can be answered. */
 const graceSteps = 5;
 
 /**
- * Asks the platform for everything that is selected, but for devices that `isLeftOut` and that are not chosen by name;
- * only reads. What an earlier, interrupted scan learnt is not asked again. Rejects with ScanEnded when it was stopped or
- * the platform gave no answers, with PlatformError where not even the list of controllers could be read, and with
- * UnknownController.
+ * Asks the platform for everything selected, except devices that `isLeftOut` and that are not named; only reads.
+ * Answers of an interrupted scan are not asked for again. Rejects with ScanEnded if stopped or without answers, with
+ * PlatformError if the list of controllers cannot be read, and with UnknownController.
  */
 export async function scanAccount(
   selection: Selection,
@@ -231,7 +230,7 @@ export async function scanAccount(
       () => undefined,
     );
   };
-  // A signal made of others is kept, with all that a listener holds, until nobody listens to it any more.
+  // A joined signal, with all that its listeners hold, stays in memory until nobody listens to it.
   signals.stop.addEventListener("abort", letFinish, { signal: over.signal });
   const asker = new Asker(parts.clock, parts.budget, signals.stop, signals.cut);
   const { progress, meter } = parts;
@@ -249,7 +248,7 @@ export async function scanAccount(
   }
 }
 
-/** A station is a device where it has readings, or where somebody named it; of one that did not answer nobody knows. */
+/** A station counts as a device if it has readings or was named; also if it did not answer, as nobody knows then. */
 const isDevice = ({ device, answers, unanswered }: DeviceSurvey): boolean => {
   if (device.isOfStations !== true || answers.size > 1 || unanswered.length > 0) return true;
   const readings = answers.get("sensors");
@@ -260,7 +259,7 @@ async function endOfGrace(clock: Clock, over: AbortSignal): Promise<void> {
   for (let step = 0; step < graceSteps; step += 1) await clock.wait(graceMs / graceSteps, over);
 }
 
-/** Whom to ask for what; rejects with UnknownController. */
+/** Which device to ask for what; throws UnknownController. */
 function planReads(
   { devices }: AccountLists,
   selection: Selection,
@@ -274,7 +273,7 @@ function planReads(
   return planScan(devices, selection, isLeftOut);
 }
 
-/** Keeps the plan's order in its result. The first failure halts the others, and is thrown once all have ended. */
+/** The results keep the plan's order. The first failure stops the others, and is thrown once all have ended. */
 async function inParallel(
   plan: readonly PlannedDevice[],
   atOnce: number,

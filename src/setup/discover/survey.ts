@@ -27,11 +27,11 @@ export interface ListedDevice {
   readonly type: DeviceType | null;
   readonly typeName: string | null;
   readonly stationName: string | null;
-  /** Null where no list says it. */
+  /** Null if no list says it. */
   readonly online: boolean | null;
-  /** The list of all controllers holds it, not only a list of devices. */
+  /** The device is in the list of all controllers, not only in a list of devices. */
   readonly isController: boolean;
-  /** Only the list of stations holds it, which may name devices or not: what it answers decides. */
+  /** Only the list of stations has it, which may name devices or not; its answers decide. */
   readonly isOfStations?: true;
 }
 
@@ -39,9 +39,9 @@ export interface AccountLists {
   /** Epoch ms. */
   readonly takenAt: number;
   readonly stations: readonly { readonly id: string; readonly name: string | null }[];
-  /** In the order of their codes. */
+  /** Sorted by code. */
   readonly devices: readonly ListedDevice[];
-  /** What of these lists, or which of them, could not be read. */
+  /** Lists, or parts of them, that could not be read. */
   readonly notes?: readonly Text[];
 }
 
@@ -54,14 +54,14 @@ export type Answer =
   | (Unread & {
       readonly type: "values";
       readonly values: readonly (readonly [address: string, raw: RawValue])[];
-      /** Of which the platform gave no value, or said more than that. */
+      /** Listed addresses without a value, or with more than a value. */
       readonly beside?: readonly ListedAddress[];
     })
-  /** The platform answered with another code than success; asking again would bring the same. */
+  /** The platform answered with a code other than success; asking again would give the same. */
   | { readonly type: "refused"; readonly why: string };
 
 interface Unread {
-  /** What of the answer could not be read, each once. */
+  /** Parts of the answer that could not be read, each once. */
   readonly unread?: readonly Text[];
 }
 
@@ -69,11 +69,11 @@ interface Unread {
 export interface DeviceSurvey {
   readonly device: ListedDevice;
   readonly answers: ReadonlyMap<Ask, Answer>;
-  /** Asked for without a usable answer, and why. */
+  /** Questions without a usable answer, and why. */
   readonly unanswered: readonly { readonly ask: Ask; readonly why: Text }[];
-  /** Its addresses were not asked for, because it is not connected. */
+  /** Its addresses were not asked for, because the device is not connected. */
   readonly isOffline: boolean;
-  /** What was pushed of it while somebody listened. */
+  /** What the device pushed while somebody listened. */
   readonly heard?: readonly SeenAddress[];
 }
 
@@ -84,7 +84,7 @@ export interface Survey extends Pick<AccountLists, "stations" | "notes"> {
 export const isComplete = (survey: Survey): boolean =>
   survey.devices.every(({ unanswered, isOffline }) => unanswered.length === 0 && !isOffline);
 
-/** What the user chose. */
+/** The user's choice. */
 export interface Selection {
   /** Device codes or topic ids; empty for the whole account. */
   readonly controllers: readonly string[];
@@ -99,9 +99,9 @@ export interface PlannedDevice {
 const weatherStation = deviceType("W001");
 
 /**
- * Whom to ask for what, with the fewest requests: one for the readings, one for the running statuses, and one for each
- * type, which brings all its addresses. Of cameras only those that may have readings are asked for these; weather stations and devices that are no
- * controllers are asked for addresses only when they are chosen by name.
+ * Which device to ask for what, with the fewest requests: one for readings, one for running statuses, and one for all
+ * addresses of a type. Cameras are asked for readings only, if they may have some. Weather stations and devices that
+ * are no controllers are asked for addresses only if named.
  */
 export function planScan(
   devices: readonly ListedDevice[],
@@ -122,13 +122,13 @@ export function planScan(
   });
 }
 
-/** Whether a code may stand in a request and be a key of the configuration. */
+/** Whether a code may be in a request and be a key of the configuration. */
 export const isUsableCode = (code: string): boolean => isDeviceCode(code) && code !== "__proto__";
 
 export const isCalled = ({ code }: ListedDevice, name: string): boolean =>
   code === name || controllerTopicId(code) === name;
 
-/** A scan ended before its end; what was learnt is kept. */
+/** A scan ended early; what it learnt is kept. */
 export class ScanEnded extends TextError {
   override name = "ScanEnded" as const;
   readonly reason: "stopped" | "gave_up";
@@ -141,10 +141,10 @@ export class ScanEnded extends TextError {
 
 const mostWaits = 6;
 const longestWaitMs = 60_000;
-/** So many questions in a row without an answer mean that no platform is there. */
+/** After this many unanswered questions in a row, no platform is there. */
 const mostLeftOut = 10;
 
-/** Asks one question after the other within the budget, until an answer or the end of patience. */
+/** Asks one question after the other within the budget, each until it is answered or not worth another try. */
 export class Asker {
   readonly #clock: Clock;
   readonly #budget: RequestBudget;
@@ -152,7 +152,7 @@ export class Asker {
   readonly #cut: AbortSignal;
   #leftOutInARow = 0;
 
-  /** `stop`: begins nothing new; `cut`: ends what is under way. */
+  /** `stop`: begin nothing new; `cut`: end what is under way. */
   constructor(clock: Clock, budget: RequestBudget, stop: AbortSignal, cut: AbortSignal) {
     this.#clock = clock;
     this.#budget = budget;
@@ -160,7 +160,7 @@ export class Asker {
     this.#cut = cut;
   }
 
-  /** Waits for its turn. Rejects with ScanEnded when the scan is to end. */
+  /** Waits for a free request. Rejects with ScanEnded if the scan has to end. */
   async turn(): Promise<void> {
     if (this.#stop.aborted) throw new ScanEnded("stopped");
     await this.#budget.turn(this.#clock, this.#stop).catch(() => {
@@ -168,7 +168,7 @@ export class Asker {
     });
   }
 
-  /** Rejects with the PlatformError of a question that is left out, or with ScanEnded. */
+  /** Rejects with the PlatformError of a question that is skipped, or with ScanEnded. */
   async ask<T>(question: (signal: AbortSignal) => Promise<T>): Promise<T> {
     for (let tries = 0; ; tries += 1) {
       await this.turn();
@@ -186,12 +186,12 @@ export class Asker {
     }
   }
 
-  /** What is left to do where asking again does not help. */
+  /** The error to throw when asking again does not help. */
   #without(error: PlatformError): PlatformError | ScanEnded {
     const { kind, ofOperation = false } = error.facts;
     if (answered.has(kind)) this.#leftOutInARow = 0;
     else if (kind !== "invalid_request" && !ofOperation) this.#leftOutInARow += 1;
-    // Nothing else would be answered either; where one operation alone is no use, all others may be.
+    // Ends the scan if nothing else would be answered either; a single useless operation says nothing of the others.
     const isHopeless = !ofOperation && (hopeless.has(kind) || this.#leftOutInARow >= mostLeftOut);
     return isHopeless ? new ScanEnded("gave_up", error.text) : error;
   }
@@ -205,12 +205,12 @@ export class Asker {
   }
 }
 
-/** Whatever it is, somebody is there. */
+/** Whatever the answer, somebody is there. */
 const answered: ReadonlySet<PlatformErrorFacts["kind"]> = new Set(["rejected", "server", "protocol"]);
 
 const hopeless: ReadonlySet<PlatformErrorFacts["kind"]> = new Set(["unauthorized", "paused", "throttled"]);
 
-/** Null where the question is not asked again: the client itself has repeated what is worth repeating. */
+/** Ms until the question is asked again; null if it is not. The client itself has repeated what is worth repeating. */
 export function pauseBeforeRetryMs(facts: PlatformErrorFacts, tries: number): number | null {
   if (facts.kind === "timeout") return tries === 0 ? 0 : null;
   const isHeldBack = facts.kind === "paused" || facts.kind === "throttled";

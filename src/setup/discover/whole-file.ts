@@ -22,14 +22,14 @@ interface WholeFile extends Found {
 
 const readOnlyRemark = msg`Every command is refused while this is true. Once the actuators below are right, set it to false.`;
 
-/** The text of a whole configuration: everything of the given file but its comments, and what was found. */
+/** The text of a whole configuration: the given file without its comments, and what was found. */
 export function wholeFileText(file: WholeFile): string {
   const { given, survey, tell } = file;
   const commands = sectionIn(given.root, "commands").items.filter(({ key }) => keyOf(key) !== "read_only");
   const controllers = controllerParts(file).map((part) => controllerPair(part, tell));
   const sections = [
     ...given.root.items.filter(({ key }) => !["commands", "controllers"].includes(keyOf(key))),
-    // Whatever the given file allows: nothing is to move before a person has looked through the list.
+    // Even if the given file allows commands: nothing may move before a person has looked through the list.
     pairOf("commands", sectionOf([pairOf("read_only", true, [tell(readOnlyRemark)]), ...commands])),
     pairOf("controllers", sectionOf(controllers)),
   ];
@@ -62,11 +62,11 @@ const head = ({ writtenBy, at, given, survey, tell }: WholeFile): readonly strin
 
 const mostNotes = 20;
 
-/** What of the account's lists is left out. */
+/** What is missing of the account's lists. */
 const notesOf = ({ notes = [] }: Found["survey"], tell: Tell): readonly string[] =>
   notes.slice(0, mostNotes).map((note) => commentText(tell(note), 300));
 
-/** What was found, and last the controllers of the file that were not asked. */
+/** The controllers that were found, then those of the file that were not asked. */
 function controllerParts(file: WholeFile): readonly ControllerPart[] {
   const given = sectionIn(file.given.root, "controllers");
   const parts = foundParts(file, given);
@@ -78,8 +78,8 @@ function controllerParts(file: WholeFile): readonly ControllerPart[] {
 }
 
 /**
- * What was found and does not stand in `file` yet: lines to be pasted under the same keys of it. What stands there in a
- * comment counts as seen. The file itself is not touched.
+ * What was found and is not in `file`: lines to paste under the same keys. What a comment names counts as seen. The
+ * file itself is not touched.
  */
 export function newsText(file: string, writtenBy: string, found: Found) {
   const { known, survey, tell } = found;
@@ -107,14 +107,14 @@ export function newsText(file: string, writtenBy: string, found: Found) {
   };
 }
 
-/** Its readings are no news. */
+/** Readings of a known controller are no news. */
 const withoutRemarks = (part: ControllerPart, tell: Tell): ControllerPart => ({
   ...part,
   title: tell(msg`${part.title}; stands in the file already, with other addresses`),
   remarks: [],
 });
 
-/** A device that could not be read may have news of its own. */
+/** A device that could not be read may have news too. */
 const doubts = ({ survey, known }: Found): readonly Text[] =>
   survey.devices
     .filter(({ device }) => known.controllers.has(device.code))

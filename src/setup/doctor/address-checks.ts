@@ -9,7 +9,7 @@ import { mirroredActuators } from "../../settings/controllers.js";
 import { platformVerdict, sampleControllers } from "./platform-checks.js";
 import type { Check, DoctorContext } from "./context.js";
 
-/** What the configuration says of addresses, against what the platform shows of them. */
+/** Compares the configured addresses with what the platform shows of them. */
 export const addressChecks: readonly Check[] = [
   { id: "interface", needs: ["realtime"], run: interfaceVerdict },
   { id: "addresses", needs: ["realtime"], run: addressesVerdict },
@@ -17,7 +17,7 @@ export const addressChecks: readonly Check[] = [
   { id: "fresh_reads", needs: ["realtime"], run: freshReadsVerdict },
 ];
 
-/** What the single-device status tells of the interface; it decides nothing, and a helper asks for it. */
+/** What the single-device status says of the interface. It decides nothing, but helpers ask for it. */
 async function interfaceVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   const online = sampleControllers(context).filter((device) => device.online !== false);
   if (online.length === 0) return notTried(msg`no controller is online`);
@@ -45,20 +45,20 @@ async function interfaceVerdict(context: DoctorContext, signal: AbortSignal): Pr
   );
 }
 
-/** Each costs a request. */
+/** Most types asked for; each costs a request. */
 const mostGroups = 24;
 const mostNamed = 5;
 
 interface WantedGroup {
   readonly code: string;
   readonly group: ParameterGroup;
-  /** Below the controller, with the address: `left_skylight (101)`. */
+  /** Names below the controller with their addresses: `left_skylight (101)`. */
   readonly things: readonly { readonly id: string; readonly address: string }[];
 }
 
 const nameOf = ({ code, group }: WantedGroup): Text => msg`${typeName(group)} of ${code}`;
 
-/** Whether the platform lists each address below the `type_id` that the configuration gives it. */
+/** Whether the platform lists each address below its configured `type_id`. */
 async function addressesVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   const groups = wantedGroups(context);
   if (groups.length === 0) return notTried(msg`no actuator of a controller that is online has a type_id`);
@@ -84,7 +84,7 @@ async function addressesVerdict(context: DoctorContext, signal: AbortSignal): Pr
   );
 }
 
-/** The bridge can do without groups: it reads address by address then. */
+/** A warning at most: without types, the bridge reads address by address. */
 const asWarning =
   (signal: AbortSignal) =>
   (error: unknown): Verdict => {
@@ -95,7 +95,7 @@ const asWarning =
 
 const mostCompared = 12;
 
-/** Whether the group of an address and the address itself agree. What moves just now may differ, and says so. */
+/** Whether the list of a type and a read of the address agree. What is moving may differ, and the result says so. */
 async function bothReadsVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   let compared = 0;
   let left = 0;
@@ -117,7 +117,10 @@ async function bothReadsVerdict(context: DoctorContext, signal: AbortSignal): Pr
 
 const mostFresh = 4;
 
-/** Whether a fresh read gives at once what the next one gives: one that only orders the device's answer gives the one before. */
+/**
+ * Whether a fresh read gives at once what the next one gives. One that only orders the device's answer gives the value
+ * before.
+ */
 async function freshReadsVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   const { platform, configuration, evidence, limits, ports } = context;
   const online = evidence.controllers.filter(({ online }) => online !== false);

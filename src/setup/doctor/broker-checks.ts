@@ -25,7 +25,7 @@ import type { Check, DoctorContext } from "./context.js";
 interface Opened {
   readonly probe: BrokerClient;
   readonly name: Text;
-  /** Let in like any other client, without the bridge's own rights. */
+  /** Connected like any other client, without the bridge's own rights. */
   readonly isGuest: boolean;
 }
 
@@ -46,12 +46,12 @@ async function open(
   );
 }
 
-/** Where a reason of a link goes over to what is to be done, in each language. */
+/** Where the remedy begins in a link's error, in each language. */
 const remedyMark = /: (?=check|is |use|put|allow|change|renew|give|raise|look)|：/;
 
 /**
- * Beside a running bridge its embedded broker is reached as any client would. Otherwise one is started as configured, but
- * on a free port of this computer only, so that no client finds it; the configured port is only looked at.
+ * Beside a running bridge, connects to its embedded broker like any client. Otherwise starts one as configured, but on
+ * a free port of this computer only, so that no client finds it; of the configured port it only checks that it is free.
  */
 async function openAtEmbedded(context: DoctorContext): Promise<Opened | Verdict> {
   const { configuration } = context;
@@ -75,7 +75,7 @@ async function openAtEmbedded(context: DoctorContext): Promise<Opened | Verdict>
   }
 }
 
-/** Where all passwords are hashed, being refused is as it should be. */
+/** If all configured passwords are hashes, a refusal is the right answer. */
 async function openAtRunning({ configuration, ports, limits }: DoctorContext): Promise<Opened | Verdict> {
   const name = msg`the embedded broker of the running bridge`;
   if (needsProof(configuration) && !(await isOwnBroker(configuration, new AbortController().signal)))
@@ -96,7 +96,7 @@ function onFreePorts({ broker, ...others }: Configuration): Configuration {
   return { ...others, broker: { ...broker, ...free } };
 }
 
-/** Opens the configured port for a moment. Null when the bridge could have it. */
+/** Opens the configured port for a moment. Null if the bridge could have it. */
 function whyBusy(host: string, port: number): Promise<Verdict | null> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -115,7 +115,7 @@ function whyBusy(host: string, port: number): Promise<Verdict | null> {
   });
 }
 
-/** The bridge's largest message, `bridge/controllers`, and room for its topic. */
+/** Bytes of the bridge's largest message, `bridge/controllers`, with room for its topic. */
 const largestMessage = 256 * 1024 + 4096;
 
 type OnProbe = (probe: BrokerClient, context: DoctorContext) => Verdict | Promise<Verdict>;
@@ -128,7 +128,7 @@ const onProbe =
     return broker === null ? notTried(msg`there is no link to the broker`) : await check(broker, context);
   };
 
-/** The same for what only the bridge's own link may do. */
+/** A check that only the bridge's own link has the rights for. */
 const asBridge = (check: OnProbe) =>
   onProbe((probe, context) =>
     context.evidence.isGuest
@@ -185,7 +185,7 @@ const accessList = ({ configuration }: DoctorContext, right: Text): Text => {
   return msg`allow ${who} to ${right} ${base_topic}/# in the broker's access list`;
 };
 
-/** Publishes to a topic and listens for the same message to come back. `taken` on MQTT 3.1.1 says nothing about permission. */
+/** Publishes to a topic and waits for the message to come back. `taken` on MQTT 3.1.1 says nothing about permission. */
 async function roundTrip(
   probe: BrokerClient,
   topic: string,
@@ -221,7 +221,7 @@ async function publishVerdict(probe: BrokerClient, context: DoctorContext): Prom
   const remedy = accessList(context, msg`publish`);
   if (published === "refused") return failed(msg`the broker refuses what we publish (${why})`, remedy);
   if (published === "lost") return failed(msg`the broker ended the link when we published: ${why}`, remedy);
-  // MQTT 3.1.1 has no way to say no: what is forbidden is acknowledged and thrown away.
+  // MQTT 3.1.1 cannot refuse: forbidden messages are acknowledged and dropped.
   if (probe.facts.protocolVersion === 4 && !arrived)
     return failed(
       granted
@@ -313,7 +313,7 @@ async function anonymousVerdict(context: DoctorContext): Promise<Verdict> {
   );
 }
 
-/** An empty message about a device that does not exist; Home Assistant passes over it. */
+/** Publishes an empty message about a device that does not exist, which Home Assistant ignores. */
 async function announceVerdict(probe: BrokerClient, context: DoctorContext): Promise<Verdict> {
   const { enabled, discovery_prefix: prefix } = context.configuration.homeassistant;
   if (!enabled) return notTried(msg`homeassistant.enabled is false`);

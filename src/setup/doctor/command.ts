@@ -30,7 +30,7 @@ import { NotAsked, requestOf } from "../../terminal/running-bridge.js";
 import { CommandFailure, usageFailure } from "../../runtime/ending.js";
 import { type CommonOptions, programVersion, type ProcessContext, screenOf } from "../../terminal/context.js";
 
-/** What is found, for the page, in the language of who asks there. */
+/** The findings for the page, in its reader's language. */
 export async function* pageFindings(
   configuration: Configuration,
   account: string | undefined,
@@ -54,7 +54,9 @@ interface DoctorOptions extends CommonOptions {
   readonly for?: string;
 }
 
-/** `greenhouse2mqtt doctor`: tries everything the bridge needs and reports it line by line; sends nothing to an actuator. */
+/**
+ * `greenhouse2mqtt doctor`: tries everything the bridge needs and reports line by line; sends nothing to an actuator.
+ */
 export async function doctor(context: ProcessContext, options: DoctorOptions): Promise<void> {
   if (options.watch !== undefined)
     return (await import("./watch-command.js")).watch(context, { ...options, watch: options.watch });
@@ -106,7 +108,9 @@ async function sayHowOverSsh(
   if (hint !== null) err.write(`${speech.tell(msg`To see the page, ${hint}`)}\n`);
 }
 
-/** What the running bridge tells of itself, or else the journal, with what was found here; fit for strangers. */
+/**
+ * Writes what the running bridge tells of itself, or else the journal, with the findings; safe for strangers to read.
+ */
 async function writeBundle(
   file: string,
   scene: DoctorContext,
@@ -131,7 +135,7 @@ async function writeBundle(
   context.err.write(`${context.speech.tell(done)}\n`);
 }
 
-/** What the running bridge answers, or why there is nothing. */
+/** The running bridge's answer, or why there is none. */
 async function bundleOfBridge(configuration: Configuration, stop: AbortSignal): Promise<Bundle | Text> {
   const why = msg`the running bridge did not answer`;
   const endings = { notSent: why, stopped: why, gone: why, late: why };
@@ -158,11 +162,11 @@ function configurationFindings(result: ConfigurationResult): readonly Finding[] 
     : [{ check, status: "ok", summary: msg`${result.file} has no problems` }];
 }
 
-/** Lines as they come, with the running check on a terminal; or one JSON document at the end. */
+/** Prints lines as they come, with the running check on a terminal; or one JSON document at the end. */
 function reporter({ json = false }: DoctorOptions, context: ProcessContext) {
   const { out, err, isTerminal, stop, speech } = context;
   const findings: Finding[] = [];
-  // With the lines in a pipe (`| grep`) both would still end up on the same terminal.
+  // If the lines go to a pipe (`| grep`), both would still appear on the same terminal.
   const line = new StatusLine(screenOf(context), !json && isTerminal && err.isTTY === true);
   const facts: ReportFacts = {
     version: programVersion(),

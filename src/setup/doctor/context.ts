@@ -9,7 +9,7 @@ import type { Verdict } from "./finding.js";
 export const defaultLimits = {
   checkMs: 25_000,
   totalMs: 180_000,
-  /** How long a push channel is listened to. */
+  /** How long to listen to a push channel. */
   frameMs: 5_000,
   /** How long a message of ours may take through the broker. */
   roundTripMs: 3_000,
@@ -24,7 +24,7 @@ interface Evidence {
   swapped: Promise<boolean> | null;
   channels: readonly Promise<Verdict>[] | null;
   broker: BrokerClient | null;
-  /** The link to the broker has only the rights of any client, not the bridge's. */
+  /** The link to the broker has the rights of any client, not the bridge's. */
   isGuest: boolean;
   /** Whether `bridge/state` at the broker says that a bridge is online; null while unknown. */
   bridgeOnline: boolean | null;
@@ -33,32 +33,32 @@ interface Evidence {
 
 export interface DoctorContext {
   readonly configuration: Configuration;
-  /** Its name in a fleet, where it is one of several. */
+  /** The account's name in a fleet. */
   readonly account?: string | undefined;
   readonly ports: Pick<PlatformPorts, "clock" | "random" | "log" | "files">;
   readonly limits: DoctorLimits;
   readonly platform: PlatformClient;
-  /** What is looked up is looked up once. */
+  /** Shared, so that each host is looked up once. */
   readonly names: Names;
-  /** Every answer of the platform, by its question. */
+  /** Answers of the platform, by question. */
   readonly answers: Map<string, RawAnswer>;
   readonly evidence: Evidence;
 }
 
 export type Check = CheckOf<DoctorContext>;
 
-/** An answer of the platform as it came, parsed. */
+/** A parsed answer of the platform, otherwise unchanged. */
 export interface RawAnswer {
   /** `sensor-data`, `control/mqtt`, … */
   readonly operation: string;
-  /** With the parameter names of the interface document. */
+  /** Named as in the interface document. */
   readonly query: Query;
   /** Epoch ms. */
   readonly receivedAt: number;
   readonly body: unknown;
 }
 
-/** Asks the platform each question once. Rejects with a PlatformError. */
+/** Asks the platform each question once only. Rejects with a PlatformError. */
 export async function ask(
   { platform, ports, answers }: DoctorContext,
   operation: string,

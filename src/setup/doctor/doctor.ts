@@ -18,8 +18,8 @@ import { zoneCheck } from "./zone-check.js";
 const stopped = notTried(msg`stopped`);
 
 /**
- * Runs the checks in their order and yields each finding as it is made; after a stop the rest is found not tried. Never
- * rejects for a check that breaks. What none of the checks is about is not waited for.
+ * Runs the checks in order and yields each finding as it is made; after a stop, the rest is not tried. A check that
+ * breaks does not end it. Work that no check needs is not waited for.
  */
 export async function* examine(
   checks: readonly Check[],
@@ -56,12 +56,12 @@ async function inTime(
     msg`the line or the other side is very slow; try again`,
   );
   return within(clock, ms, stop, async (signal) => {
-    // What the check has found by now is still taken.
+    // Findings made until the abort still count.
     const cutOff = once(signal, "abort")
       .then(nextTurn)
       .then(() => (stop.aborted ? stopped : tooSlow));
     const verdict = await Promise.race([check.run(context, signal).catch(verdictOfError), cutOff]);
-    // Being broken off says nothing about the thing examined.
+    // A check that was cut short says nothing about its subject.
     return stop.aborted && verdict.status === "failed" ? stopped : verdict;
   });
 }
@@ -72,7 +72,7 @@ function verdictOfError(error: unknown): Verdict {
   return failed(msg`this check could not be carried out: ${textOf(error)}`, msg`please report it`);
 }
 
-/** In the order in which they are carried out and printed. */
+/** The checks in the order of running and printing. */
 const checksOf = async (configuration: Configuration): Promise<readonly Check[]> => [
   ...networkChecks("business"),
   ...networkChecks("realtime"),
@@ -122,17 +122,20 @@ export function openContext(
   };
 }
 
-/** What does not close holds up no report. */
+/** Something that does not close must not delay the report. */
 const longestEndMs = 2_000;
 
 interface Examination {
   readonly isWanted?: (check: Check) => boolean;
-  /** Behind the others, such as recording. */
+  /** Checks behind the others, such as recording. */
   readonly more?: readonly Check[];
   readonly onBegin?: (check: string) => void;
 }
 
-/** The wanted checks, then `more`; closes the context. Only reads the platform; nothing is ever sent to an actuator. */
+/**
+ * Runs the wanted checks, then `more`, and closes the context. Only reads the platform; nothing is ever sent to an
+ * actuator.
+ */
 export async function* diagnose(
   context: DoctorContext,
   stop: AbortSignal,

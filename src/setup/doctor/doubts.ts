@@ -4,7 +4,7 @@ import { PlatformError } from "../../greenhouse/ports.js";
 import { ok, type Verdict, warning } from "./finding.js";
 import { platformVerdict } from "./platform-checks.js";
 
-/* One line of the report about several things: what is doubtful of some of them. */
+/* A doubt about one of several things that share a line of the report. */
 
 export interface Doubt {
   readonly what: Text;
@@ -30,7 +30,10 @@ interface Asked<Thing, Answer> {
   readonly refused: readonly Doubt[];
 }
 
-/** Asks about one after the other. One that the platform refuses is a doubt about it alone; rejects with any other error. */
+/**
+ * Asks about one after the other. A refusal by the platform is a doubt about that one alone; rejects with any other
+ * error.
+ */
 export async function askEach<Thing, Answer>(
   things: readonly Thing[],
   nameOf: (thing: Thing) => Text,

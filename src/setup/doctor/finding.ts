@@ -35,7 +35,7 @@ export async function within<T>(
   const work = task(signal).finally(release);
   if (await cameWithin(clock, ms, work)) return work;
   late.abort(new TextError(msg`out of time`));
-  // What it has found by now is still taken; one that does not let go is left behind.
+  // What the task has found at that time still counts; a task that does not let go is left behind.
   if (await cameWithin(clock, lettingGoMs, work)) return work;
   throw new TextError(msg`out of time`);
 }
@@ -49,11 +49,11 @@ const statusTexts: Readonly<Record<Status, Text>> = {
   skipped: msg`skipped`,
 };
 
-/** What was found and, behind a semicolon, what to do. */
+/** The finding and, behind a semicolon, what to do. */
 export const wholeText = ({ summary, remedy }: Verdict): Text =>
   remedy === undefined ? summary : statements([summary, remedy]);
 
-/** `failed   token   what; remedy`, always one line, with its words as `tell` says them. */
+/** `failed   token   what; remedy`, always one line, in the words of `tell`. */
 export function lineOf(finding: Finding, tell: Tell): string {
   const text = tell(oneLine(wholeText(finding)));
   return `${pad(tell(statusTexts[finding.status]), 8)} ${finding.check.padEnd(longestId)} ${text}`;
@@ -74,7 +74,7 @@ export interface ReportFacts {
   readonly at: string;
 }
 
-/** The whole report as one JSON document; `isStopped`: before everything was tried. */
+/** The whole report as one JSON document; `isStopped`: not everything was tried. */
 export function jsonReport(facts: ReportFacts, findings: readonly Finding[], isStopped: boolean): string {
   const counts = countOf(findings);
   const checks = findings.map(({ check, status, summary, remedy }) => {
@@ -86,7 +86,7 @@ export function jsonReport(facts: ReportFacts, findings: readonly Finding[], isS
 
 const oneLine = (text: Text): Text => changed(text, (said) => said.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " "));
 
-/** What findings may hold that a stranger must not read, besides what the configuration holds. */
+/** Texts in findings that strangers must not read, beside those of the configuration. */
 export const textsOf = (
   account: Parameters<typeof deviceTexts>[0],
   file: string,
@@ -98,8 +98,8 @@ export const textsOf = (
 ];
 
 /**
- * Makes findings fit for a bug report: hosts, codes, names, users, paths and secrets become placeholders that are the same
- * throughout one report.
+ * Makes findings safe for a bug report: hosts, codes, names, users, paths and secrets become placeholders, which stay
+ * the same within a report.
  */
 export function redactor(
   configuration: Configuration,

@@ -29,7 +29,10 @@ import { sampleControllers } from "./platform-checks.js";
 import { mirroredActuators } from "../../settings/controllers.js";
 import type { Check, DoctorContext } from "./context.js";
 
-/** Whether what the platform shows means something by the configuration. What stands there may be another reading of the interface. */
+/**
+ * Whether the configuration gives a meaning to what the platform shows. What it does not understand may be another
+ * reading of the interface.
+ */
 export const meaningChecks: readonly Check[] = [
   { id: "values", needs: ["realtime"], run: valuesVerdict },
   { id: "statuses", needs: ["realtime"], run: statusesVerdict },
@@ -37,23 +40,23 @@ export const meaningChecks: readonly Check[] = [
   { id: "twins", needs: ["realtime"], run: twinsVerdict },
 ];
 
-/** Each costs a request. */
+/** Most of each; every one costs a request. */
 const mostValues = 12;
 const mostTwins = 4;
 
 type Settings = Parameters<typeof decodeValue>[0] & {
   readonly id: string;
-  /** Of the mode, or of both. */
+  /** The address of the mode, or of both. */
   readonly address: string;
-  /** Of the degree, where that has one of its own. */
+  /** The address of the degree, if it has one of its own. */
   readonly position: string | null;
-  /** Its register goes back to idle by itself. */
+  /** The register returns to idle by itself. */
   readonly pulse: boolean | undefined;
-  /** Mode and degree have one address. */
+  /** Mode and degree share an address. */
   readonly isShared: boolean;
-  /** The mode that goes on being read there counts as a degree. */
+  /** Reading the mode there counts as reading the degree. */
   readonly isModeEnough: boolean;
-  /** Null where the configuration does not say it. */
+  /** Null if the configuration does not say it. */
   readonly group: ParameterGroup | null;
 };
 
@@ -114,7 +117,7 @@ function configuredActuators({ configuration, evidence }: DoctorContext) {
   );
 }
 
-/** In automatic the first two bits are set; what stands behind them may be what runs. */
+/** In automatic the first two bits are set, and the bits behind them may show what runs. */
 const isAutomatic = ({ kind }: Settings, text: string): boolean => {
   const row: KindRow = kindRows[kind];
   const { auto } = row.values;
@@ -143,8 +146,8 @@ function doubtAbout(code: string, settings: Settings, text: string): Doubt | nul
 }
 
 /**
- * The mode's address gives no value, and the degree's does or is not known: it may be that it can only be written. Of what takes no degree
- * an address without a value is just counted.
+ * The mode's address gives no value, while the degree's does or is unknown: it may be write-only. For kinds without
+ * degrees, an address without a value is only counted.
  */
 async function writeOnlyDoubt(
   code: string,
@@ -172,8 +175,8 @@ async function writeOnlyDoubt(
 const nameOf = (code: string, { id, address }: Settings): Text => msg`${id} (${address}) of ${code}`;
 
 /**
- * An address that shows the mode of a positioner and no degree: its degree may have an address of its own, or never be shown. What tells
- * them apart is what its type lists beside it; where the weaker proof is configured, that is looked at all the same.
+ * An address that shows a positioner's mode and no degree: the degree may have its own address, or never be shown. The
+ * other addresses of its type tell which. They are also looked at where the weaker proof is configured.
  */
 async function degreeDoubt(
   code: string,
@@ -206,7 +209,7 @@ function placeRemedy(found: FreeInGroup | null): Text {
     : msg`where a degree was sent before: if it stands still, its degree has another address (position_address); only if you saw it go there, set position_reads: mode`;
 }
 
-/** What of its type belongs to nothing and may be its degree; null where its type is not found. */
+/** Unowned addresses of its type that may be its degree; null if its type is not found. */
 async function freeIn(
   code: string,
   settings: Settings,
@@ -228,7 +231,7 @@ async function freeIn(
   return null;
 }
 
-/** Its type as configured, or those that the interface names for its kind. */
+/** Its configured type, or those that the interface gives its kind. */
 const groupsOf = ({ group, kind }: Settings): readonly ParameterGroup[] =>
   group !== null
     ? [group]
@@ -278,7 +281,7 @@ async function statusesVerdict(context: DoctorContext, signal: AbortSignal): Pro
   );
 }
 
-/** Sensors of which nothing but their place in the list tells one from another: the second is left out unless the configuration names it. */
+/** Sensors that differ only by their place in the list: the second is left out unless the configuration names it. */
 async function twinsVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   const tried = sampleControllers(context).filter((device) => device.online !== false);
   if (tried.length === 0) return notTried(msg`no controller is online`);
@@ -309,7 +312,7 @@ async function twinsVerdict(context: DoctorContext, signal: AbortSignal): Promis
   );
 }
 
-/** What is no fault: devices of which the interface says less than of others. */
+/** Not faults: devices about which the interface says less than about others. */
 async function typesVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   const { controllers, devices } = context.evidence;
   const all = [...new Map([...devices, ...controllers].map((device) => [device.code, device])).values()];
@@ -336,7 +339,7 @@ function nameDevices(devices: readonly DeviceRecord[]): string {
 
 const mostDisputed = 3;
 
-/** Stations and cameras that a list shows online and that have no status of their own. */
+/** Stations and cameras that a list shows online although they have no status of their own. */
 async function findDisputes(
   controllers: readonly DeviceRecord[],
   { platform }: DoctorContext,

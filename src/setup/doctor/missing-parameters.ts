@@ -5,11 +5,12 @@ import { zoneOffset } from "../../runtime/zone.js";
 import { ask, type DoctorContext, type RawAnswer } from "./context.js";
 
 /*
- * The interface document names few query parameters. A platform may want a device, a window of time or the size of a page under names of
- * its own, and only its refusal knows them. What it names is asked with once more, so that what is advised has been answered.
+ * The interface document names few query parameters. A platform may need a device, a time span or a page size under
+ * names of its own, which only its refusal reveals. The question is asked again with these names, so that the advice is
+ * known to work.
  */
 
-/** How a refusal says that something is not there. */
+/** How refusals say that something is missing. */
 const saysMissing = new RegExp(
   "缺|不能为|不可为|不得为|必填|必传|为空|未传|未填|请(?:输入|选择|传入|填写|提供|指定)|" +
     "missing|lack|requir|not (?:present|provided|given|set)|not be (?:null|blank|empty)|" +
@@ -20,7 +21,7 @@ const saysMissing = new RegExp(
 const inQuotes = /['"`‘“「『【[]([A-Za-z_]\w{0,40})['"`’”」』】\]]/g;
 const wordsIn = /(?<![\w.])[A-Za-z_]\w{0,40}(?!\w|\.\w)/g;
 
-/** Words around a name that are none themselves. */
+/** Words around a parameter's name that are no names. */
 const around: ReadonlySet<string> = new Set(
   (
     "required request query string parameter parameters param params field fields argument arguments missing miss misses " +
@@ -34,7 +35,7 @@ const types: ReadonlySet<string> = new Set(
   "string integer int long double date localdatetime localdate".split(" "),
 );
 
-/** The parameters that a refusal names as missing, likeliest first. */
+/** The parameters that a refusal names as missing, the most likely first. */
 export function missingNames(message: string): readonly string[] {
   if (!saysMissing.test(message)) return [];
   const quoted = Array.from(message.matchAll(inQuotes), ([, name = ""]) => name);
@@ -47,13 +48,13 @@ export function missingNames(message: string): readonly string[] {
   return [...new Set(compound.length > 0 ? compound : free)];
 }
 
-/** What stands for a parameter in `platform.shapes`, by the words of its name; the first row that has one of them. */
+/** Values for parameters in `platform.shapes`, by words of their names; the first row with one of the words counts. */
 const meanings: readonly (readonly [value: string, words: string])[] = [
   ["{since}", "start begin from since starttime startdate begintime begindate stime sdate"],
   ["{until}", "end to until till finish endtime enddate etime edate finishtime"],
   ["500", "size pagesize limit rows perpage"],
   ["1", "page pageno pagenum pageindex current"],
-  // What asks for a fresh read says so itself.
+  // Questions for a fresh read set this themselves.
   ["0", "flush"],
   [
     "{deviceCode}",
@@ -67,14 +68,14 @@ const wordsOf = (name: string): readonly string[] =>
     .toLowerCase()
     .split(/[\s_]+/);
 
-/** Null where the name does not say it. */
+/** Null if the name does not say it. */
 export function meaningOf(name: string): string | null {
   const own = wordsOf(name);
   const row = meanings.find(([, words]) => words.split(" ").some((word) => own.includes(word)));
   return row?.[0] ?? null;
 }
 
-/** What all devices of the account say alike, which a platform may want to hear again. */
+/** A value that all devices of the account share, which a platform may want to get back. */
 function saidByAll(devices: readonly DeviceRecord[], name: string): string | null {
   const values = new Set(
     devices.map(({ stationId, extra }) => (name === "stationId" ? stationId : (extra[name] ?? null))),
@@ -83,12 +84,12 @@ function saidByAll(devices: readonly DeviceRecord[], name: string): string | nul
   return values.size === 1 && /^(?:customer|station)Id$/.test(name) ? value : null;
 }
 
-/** Of the last day, as a platform may want its ends; the usual one comes first. */
+/** Spellings for the ends of the last day; the usual one comes first. */
 const forms = ["", ":iso", ":date", ":ms", ":s"] as const;
 const mostNames = 6;
 const dayMs = 24 * 3_600_000;
 
-/** What was asked with in the end, as `platform.shapes` says it. */
+/** The parameters that were finally used, as `platform.shapes` has them. */
 interface AskedWith {
   readonly answer: RawAnswer;
   readonly line: Pick<OperationShape, "query" | "params">;
@@ -96,7 +97,7 @@ interface AskedWith {
 
 export interface Repetition {
   readonly answered: AskedWith | null;
-  /** Named as missing, and nobody here knows with what value. */
+  /** Parameters named as missing that nobody here has a value for. */
   readonly open: readonly string[];
 }
 
@@ -108,7 +109,7 @@ interface Named {
   readonly params: Params;
 }
 
-/** Asks once more with what each refusal names, until it is answered or names nothing more. */
+/** Asks again with the parameters that each refusal names, until it is answered or names no more. */
 export async function askAgain(
   { operation, asked }: Omit<Named, "params">,
   refusal: unknown,
@@ -145,7 +146,7 @@ export async function askAgain(
 const namedBy = (refusal: unknown): readonly string[] =>
   refusal instanceof PlatformError ? missingNames(refusal.facts.platformMessage ?? "") : [];
 
-/** The one operation about a device of which the interface does not say how that is called: there it may be any word. */
+/** The one operation about a device whose parameter for it the interface does not name: it may be any word. */
 const namesNoDevice = "sensor-data";
 
 function valueFor(
@@ -160,7 +161,7 @@ function valueFor(
   return meaning === "{deviceCode}" && asked["deviceCode"] === undefined ? null : meaning;
 }
 
-/** All names are there and it is refused all the same: the ends of the window may be written otherwise. */
+/** All names are given and it is refused all the same, so the ends of the span may need another spelling. */
 async function inOtherForms(
   params: Params,
   tried: (given: Params) => Promise<AskedWith | null>,
@@ -190,7 +191,7 @@ function fillAll(params: Params, asked: Query, { configuration, ports }: DoctorC
   );
 }
 
-/** A device under another name is that name; all else is added. */
+/** A device under another name is a renamed parameter; all others are added. */
 function lineOf(params: Params): AskedWith["line"] {
   const device = Object.entries(params).find(([, value]) => value === "{deviceCode}");
   const rest = Object.entries(params).filter(([, value]) => value !== "{deviceCode}");

@@ -18,7 +18,7 @@ const dayOf = (written: string): string => {
   return Number.isFinite(at) ? new Date(at).toISOString().slice(0, 10) : "?";
 };
 
-/** Everything that is wrong with a certificate that was refused, and what to do; `key` is the configuration's key of the address. */
+/** Everything wrong with a refused certificate, and what to do; `key`: the configuration's key of the address. */
 export function troublesOf(
   certificate: PeerCertificate,
   host: string,
@@ -55,13 +55,13 @@ export function troublesOf(
 type Endpoint = ReturnType<typeof endpointOf>;
 
 interface Connected {
-  /** Why it must not be used; null where it may. */
+  /** Why the connection must not be used; null if it may. */
   readonly error: unknown;
   readonly certificate: PeerCertificate | null;
   readonly protocol: string | null;
 }
 
-/** Opens one connection and closes it; nothing is sent over it, so that a certificate that is refused can be looked at. */
+/** Opens one connection and closes it. Nothing is sent, so even a refused certificate can be examined. */
 async function tryConnection(
   { host, port, secure }: Endpoint,
   way: { readonly names: Names; readonly connectMs: number; readonly signal: AbortSignal },
@@ -82,7 +82,7 @@ function tlsOver(connection: Socket, host: string, signal: AbortSignal): Promise
     const socket = startTls(connection, host, { rejectUnauthorized: false });
     const end = (error: unknown) => {
       signal.removeEventListener("abort", stop);
-      // None at all once the socket is gone, whatever the types say.
+      // Empty once the socket is gone, whatever the types say.
       const certificate = { ...socket.getPeerCertificate() };
       const shown = Object.keys(certificate).length === 0 ? null : certificate;
       resolve({ error, certificate: shown, protocol: socket.getProtocol() });
@@ -91,13 +91,13 @@ function tlsOver(connection: Socket, host: string, signal: AbortSignal): Promise
     const stop = () => end({ code: "ETIMEDOUT" });
     signal.addEventListener("abort", stop, { once: true });
     socket.on("error", end);
-    // Node gives the code alone.
+    // Node gives only the code.
     socket.once("secureConnect", () => end(socket.authorized ? null : { code: socket.authorizationError }));
     if (signal.aborted) stop();
   });
 }
 
-/** Name and connection of one of the platform's hosts. */
+/** Checks the name and connection of one of the platform's hosts. */
 export function networkChecks(host: PlatformHost): readonly Check[] {
   const key = `${host}_url` as const;
   const at = `platform.${key}`;
@@ -118,7 +118,7 @@ export function networkChecks(host: PlatformHost): readonly Check[] {
 
 const slowMs = 1_000;
 
-/** Looks a host up, says how long that took, and names the name servers that do not answer. */
+/** Looks a host up, says how long that took, and names name servers that do not answer. */
 export async function nameVerdict(
   host: string,
   key: Text,
@@ -152,7 +152,7 @@ const silenceOf = (servers: readonly string[]): Text =>
 
 const hostOf = (place: string): string => (URL.canParse(place) ? endpointOf(place).host : place);
 
-/** The hosts beside the platform's that have to be looked up. */
+/** Hosts other than the platform's that have to be looked up. */
 function otherHosts(configuration: Configuration): readonly string[] {
   const { url } = configuration.mqtt;
   const ofFeatures = allFeatures.flatMap(({ hosts }) => hosts?.(configuration) ?? []);
@@ -160,7 +160,10 @@ function otherHosts(configuration: Configuration): readonly string[] {
   return [...new Set(all)].filter((host) => isIP(host) === 0 && !isLoopback(host));
 }
 
-/** The names of broker, messengers and NATS servers: what is slow or silent there holds up nothing else, but should be known. */
+/**
+ * The names of broker, messengers and NATS servers. Slow or silent name servers delay nothing else there, but should be
+ * known.
+ */
 export const otherNamesCheck: Check = {
   id: "names",
   needs: [],
@@ -187,12 +190,12 @@ async function connectionVerdict(
   const place = `${host}:${port}`;
   const { connect } = context.configuration.platform.timeouts;
   const now = context.ports.clock.now();
-  // The address is known by now; the rest is for TLS.
+  // The address is known already; the rest of the time is for TLS.
   const { error, certificate, protocol } = await within(context.ports.clock, 2 * connect, stop, (signal) =>
     tryConnection(endpoint, { names: context.names, connectMs: connect, signal }),
   );
   if (error !== null) {
-    // The error names only the first thing that is wrong with a certificate.
+    // The error names only the first fault of a certificate.
     const { what, remedy } = troubleOf(troubleCode(error), false);
     const found = certificate === null ? [] : troublesOf(certificate, host, now, key);
     const troubles = found.length > 0 ? found : [[what, remedy(key)] as const];
@@ -210,7 +213,7 @@ async function connectionVerdict(
       );
 }
 
-/** `until`: as the certificate says it. */
+/** `until`: as the certificate spells it. */
 export function secureVerdict(until: string, place: string, protocol: string, now: number): Verdict {
   const days = Math.max(0, Math.floor((Date.parse(until) - now) / dayMs));
   return days < 14
@@ -221,7 +224,7 @@ export function secureVerdict(until: string, place: string, protocol: string, no
     : ok(msg`${place} is connected with ${protocol}, certificate valid until ${dayOf(until)}`);
 }
 
-/** As the bridge itself judges: beyond this the clock is not trusted. */
+/** The bridge's own limit: beyond this the clock is not trusted. */
 const trustedMs = 120_000;
 const exactMs = 30_000;
 
@@ -231,7 +234,7 @@ export const clockCheck: Check = {
   run: ({ platform }) => Promise.resolve(clockVerdict(platform.clockSkewMs())),
 };
 
-/** `skewMs`: how far the platform's clock is ahead of ours; null while no answer carried a date. */
+/** `skewMs`: how far the platform's clock is ahead of ours; null if no answer carried a date. */
 export function clockVerdict(skewMs: number | null): Verdict {
   if (skewMs === null) return notTried(msg`no answer of the platform carries a time`);
   const seconds = Math.round(Math.abs(skewMs) / 1000);

@@ -24,8 +24,8 @@ import { devicesIn } from "./shape-suggestion.js";
 import { commentText } from "../../saving/yaml-text.js";
 
 /**
- * What a sentence says before its first semicolon and behind it, in every language; null where there is none. What stands in `quoted`
- * may hold semicolons of its own.
+ * The parts of a sentence before and after its first semicolon, in every language; null without one. `quoted` may
+ * contain semicolons of its own.
  */
 function halvesOf(text: Text, quoted = ""): readonly [what: Text, remedy: Text] | null {
   const cutIn = (said: string) => {
@@ -40,7 +40,10 @@ function halvesOf(text: Text, quoted = ""): readonly [what: Text, remedy: Text] 
   ];
 }
 
-/** A PlatformError as a verdict: its message says what happened and, behind the first semicolon, what to do. */
+/**
+ * A PlatformError as a verdict: its message says what happened and, behind the first semicolon, what to do. Null for
+ * other errors.
+ */
 export function platformVerdict(error: unknown): Verdict | null {
   if (!(error instanceof PlatformError)) return null;
   const { platformMessage, requestId, code } = error.facts;
@@ -52,7 +55,7 @@ export function platformVerdict(error: unknown): Verdict | null {
 
 const askAgain = msg`ask again in a minute; if it stays so, show the line to the operator of the platform`;
 
-/** A code no device has; asking for it gives the answer of a device that is offline. */
+/** A code that no device has; the answer is that of a device that is offline. */
 const nobody = "doctor";
 
 export const platformChecks: readonly Check[] = [
@@ -67,7 +70,7 @@ async function tokenVerdict(context: DoctorContext, signal: AbortSignal): Promis
   return listVerdict(context, answer);
 }
 
-/** A code that nobody knows may say that the token is refused. */
+/** An unknown code may mean that the token is refused. */
 function unknownRefusal(error: unknown, { configuration }: DoctorContext): Partial<Verdict> {
   if (!(error instanceof PlatformError) || error.facts.kind !== "rejected") return {};
   const { code } = error.facts;
@@ -102,7 +105,7 @@ async function realtimeVerdict(context: DoctorContext, signal: AbortSignal): Pro
   return "status" in answer ? answer : ok(msg`the realtime host answers`);
 }
 
-/** What polling this account costs. */
+/** Says what polling this account costs. */
 function requestsVerdict({ configuration, evidence }: DoctorContext): Verdict {
   const { requests_per_minute } = configuration.platform;
   const codes = evidence.controllers.map(({ code }) => code);
@@ -120,7 +123,7 @@ function requestsVerdict({ configuration, evidence }: DoctorContext): Verdict {
 const askedOrVerdict = (context: DoctorContext, operation: string, query: Query, signal: AbortSignal) =>
   ask(context, operation, query, signal).catch((error: unknown) => wrongHostVerdict(error, context, signal));
 
-/** Controllers worth reading: online ones first, each type once before a second of it. */
+/** Controllers worth reading: online ones first, and one of each type before a second of any. */
 export function sampleControllers({ evidence }: DoctorContext, most = 3) {
   const ordered = evidence.controllers
     .filter(({ code }) => isDeviceCode(code))
@@ -129,10 +132,10 @@ export function sampleControllers({ evidence }: DoctorContext, most = 3) {
   return [...new Set([...ordered.filter((one) => firsts.get(one.type) === one), ...ordered])].slice(0, most);
 }
 
-/** Errors that the other host's question may explain. */
+/** Errors that swapped hosts may explain. */
 const answered: ReadonlySet<string> = new Set(["server", "protocol", "rejected", "unauthorized"]);
 
-/** A refusal that another host's path would also give is looked at the other way round. */
+/** After a refusal that a swapped host would give too, tries the hosts the other way round. */
 async function wrongHostVerdict(
   error: unknown,
   context: DoctorContext,
@@ -143,7 +146,7 @@ async function wrongHostVerdict(
   const verdict = { ...told, ...unknownRefusal(error, context) };
   const { business_url, realtime_url } = context.configuration.platform;
   const isSuspect = business_url !== realtime_url && answered.has(error.facts.kind);
-  // Both hosts get the same credential anyway, so asking each the other's question gives nothing away.
+  // Both hosts get the same credential anyway, so asking each the other's question reveals nothing.
   if (!isSuspect || !(await (context.evidence.swapped ??= areSwapped(context, signal)))) return verdict;
   return failed(
     msg`the two hosts are swapped: each answers what the other one is asked for`,
@@ -151,7 +154,7 @@ async function wrongHostVerdict(
   );
 }
 
-/** Neither host knows less of what the other is asked for, and one knows more. */
+/** With swapped hosts, neither answers worse and one answers better. */
 async function areSwapped(context: DoctorContext, signal: AbortSignal): Promise<boolean> {
   const { business_url, realtime_url } = context.configuration.platform;
   const own = await knowledgeOf(context, { business_url, realtime_url }, signal);
@@ -164,14 +167,14 @@ async function areSwapped(context: DoctorContext, signal: AbortSignal): Promise<
   return Math.min(...gains) >= 0 && Math.max(...gains) > 0;
 }
 
-/** How well each host knows one question of its own. */
+/** How well each host answers a question of its own. */
 async function knowledgeOf(
   { configuration, ports }: DoctorContext,
   hosts: Pick<PlatformSettings, "business_url" | "realtime_url">,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
   const { sign_in: signIn, ...settings } = configuration.platform;
-  // Signing in has its own pace and its own saved token for each business host; what is swapped is seen without it.
+  // Signing in has its own pace and a saved token for each business host; without it a swap shows as well.
   const credential = signIn === undefined ? {} : { token: "none" };
   const platform = createPlatform(
     { ...settings, ...credential, ...hosts },
@@ -187,7 +190,7 @@ async function knowledgeOf(
   }
 }
 
-/** 2 for an answer, 1 for a refused token, which may be all that a host says to a question it does not know; else 0. */
+/** 2 for an answer; 1 for a refused token, which a host may say to any unknown question; else 0. */
 const knowledge = (call: Promise<unknown>): Promise<number> =>
   call.then(
     () => 2,
@@ -231,7 +234,7 @@ export const unwritable = (directory: string, code: string): Verdict =>
           msg`make it a folder that belongs to the user the bridge runs as, or set data_dir to one`),
   );
 
-/** The folder itself, or the closest one above it that exists. Rejects where something on the way is no folder. */
+/** The folder itself, or the closest existing one above it. Rejects if a part of the path is no folder. */
 async function nearest(path: string): Promise<string> {
   try {
     if ((await stat(path)).isDirectory()) return path;
@@ -280,7 +283,7 @@ async function lockVerdict({ configuration, evidence }: DoctorContext): Promise<
 
 const lateToldMs = 7 * 24 * 3_600_000;
 
-/** What the platform carried out late, as long as it is told of. */
+/** The newest command that the platform carried out late, if it is recent enough to mention. */
 async function newestLate(directory: string, now: number) {
   const types = new Set(["late_execution"] as const);
   const [late] = await newestRecords(directory, { types, sinceMs: now - lateToldMs, limit: 1 });
@@ -290,7 +293,7 @@ async function newestLate(directory: string, now: number) {
 const ageText = (at: string, now: number): Text =>
   durationText(Math.max(0, Math.round((now - Date.parse(at)) / 1000)));
 
-/** What the journal tells about earlier runs; it is read beside a running bridge. */
+/** What the journal says of earlier runs; it can be read beside a running bridge. */
 async function lastRunVerdict({ ports, configuration }: DoctorContext): Promise<Verdict> {
   const directory = journalDirectory(configuration.data_dir);
   const { open: unsettled, lanes, starts } = await readHistory(directory);
@@ -339,12 +342,12 @@ const channels: Readonly<Record<string, ChannelOf>> = {
   "push.weather-station": weatherStation,
 };
 
-/** The three push channels. They are an extra beside polling, so none of them can fail a doctor. */
+/** The three push channels. They only supplement polling, so none of them can fail the report. */
 export const pushChecks: readonly Check[] = Object.keys(channels).map((id, at) => ({
   id,
   needs: ["realtime"],
   run: async (context, signal) => {
-    // All of them wait at the same time, so that three silent ones cost no more than one.
+    // All wait at the same time, so that three silent channels cost no more than one.
     context.evidence.channels ??= Object.values(channels).map((channelOf) =>
       channelVerdict(channelOf, context, signal).catch((error: unknown) => notTried(textOf(error))),
     );
@@ -382,7 +385,7 @@ const greetedOnly = (waitedMs: number): Verdict =>
     msg`opened; only greetings so far, within ${durationText(Math.round(waitedMs / 1000))}, as where nothing changes, or where it waits for a first message (platform.push.subscribe); polling goes on beside it`,
   );
 
-/** What cures a channel that does not open; a reason that tells of the setting already needs no second word of it. */
+/** The remedy for a channel that does not open; the setting is not mentioned twice. */
 export function notOpened(why: Text): Verdict {
   const [what, remedy] = halvesOf(why) ?? [why, onTheWay];
   const isTold = String(remedy).includes("platform.push.enabled");
@@ -417,7 +420,7 @@ async function channelVerdict(
     onLost: () => undefined,
     onClosed: (why: Text) => decide(notOpened(why)),
   };
-  // Loaded beforehand, as a channel's time is no time for reading files.
+  // Loaded before, as the time for a channel must not be spent on reading files.
   await import("../../platform/push/platform-push.js");
   await within(ports.clock, limits.frameMs, stop, (signal) =>
     platform.listen(channel, listening, anyOf(signal, end.signal)),

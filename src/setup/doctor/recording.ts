@@ -12,13 +12,13 @@ import { ask, type Check, type RawAnswer, type DoctorContext } from "./context.j
 
 type Scalar = string | number | boolean | null;
 
-/** The replacements of one recording; ids are kept apart, as a small number is no name wherever else it stands. */
+/** The replacements of one recording. Ids are separate, as a small number is a name nowhere else. */
 interface ScrubBook {
   readonly names: StrangerSafe;
   readonly ids: Pick<StrangerSafe, "of">;
 }
 
-/** Placeholders that decoders take like the originals: a device code stays one, an id stays digits. */
+/** Placeholders that decoders accept like the originals: a device code stays one, an id stays digits. */
 export const scrubBook = (): ScrubBook => ({
   names: strangerSafe((kind, number) => `${kind.toUpperCase()}-${number}`),
   ids: pseudonyms((_, number) => String(900_000 + number)),
@@ -37,7 +37,7 @@ const asId: Rule = (value, { ids, names }) => {
   return /^\d+$/.test(value) ? ids.of("id", value) : names.of("id", value);
 };
 
-/** What a field's name says about what it holds; the first that fits decides. */
+/** What a field's name says about its content; the first match decides. */
 const rules: readonly (readonly [pattern: RegExp, rule: Rule])[] = [
   [/^deviceType(Id|Code|Name|Number)$|^type(Name|Number)?$|^dataType$/i, (value) => value],
   [/token|authorization|password|passwd|secret|appkey|accesskey|credential|cookie/i, as("token")],
@@ -52,13 +52,13 @@ const rules: readonly (readonly [pattern: RegExp, rule: Rule])[] = [
   ],
 ];
 
-/** What looks like a token, wherever it stands. */
+/** Words that look like a token, anywhere. */
 const tokenLike = /\b(?=[\w-]*[A-Za-z])(?=[\w-]*\d)[\w-]{24,}(?:\.[\w-]+)*\b/g;
 
-/** Names in these operations are those of people, places and devices; elsewhere they say what is measured. */
+/** Names in these operations belong to people, places and devices; elsewhere they say what is measured. */
 const namesAreOwn = new Set(["control/mqtt", "device", "station", "video-data/list"]);
 
-/** The same answer with codes, names, tokens and whereabouts replaced, and every measured value as it was. */
+/** The same answer with codes, names, tokens and places replaced, and every measured value unchanged. */
 export function scrub(value: unknown, operation: string, book: ScrubBook, field = ""): unknown {
   if (Array.isArray(value)) return value.map((one) => scrub(one, operation, book, field));
   if (typeof value === "object" && value !== null) {
@@ -72,7 +72,9 @@ export function scrub(value: unknown, operation: string, book: ScrubBook, field 
   return scrubbedScalar(value, operation, book, field);
 }
 
-/** A short number is a channel or an address and a lower-case word a field, whatever else is called the same. */
+/**
+ * Short numbers are channels or addresses, and lower-case words are fields, even if something else has the same name.
+ */
 const keyOf = (key: string, { names }: ScrubBook): string =>
   /^(?:\d{1,5}|[a-z]+)$/.test(key) ? key : names.text(key);
 
@@ -149,7 +151,7 @@ async function recordVerdict(
 const notEmpty = (directory: string): Verdict =>
   failed(msg`${directory} is not empty, and nothing there is overwritten`, msg`name another folder`);
 
-/** Operations that no check has asked yet. Their parameters are not known, so a refusal is no fault. */
+/** Asks the operations that no check has asked. Their parameters are unknown, so a refusal is no fault. */
 async function askTheRest(context: DoctorContext, signal: AbortSignal): Promise<readonly string[]> {
   const asked = new Set([...context.answers.values()].map(({ operation }) => operation));
   const [first] = sampleControllers(context, 1);

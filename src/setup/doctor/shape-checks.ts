@@ -23,8 +23,8 @@ import {
 type Queries = (context: DoctorContext) => readonly Query[] | Text;
 
 /**
- * Each operation with the check it needs, how its items are counted, and whether it is vital: without it
- * the bridge shows nothing; the others are luxuries.
+ * Each operation with the check it needs, words for its number of items, and whether it is vital: without it the bridge
+ * shows nothing; others are optional.
  */
 const table: readonly (readonly [
   operation: DecodedOperation,
@@ -113,14 +113,14 @@ const table: readonly (readonly [
   ],
 ];
 
-/** Which the platform may want asked for a device, or for a window of time. */
+/** Operations that may need a device, or a time span. */
 const windowed: ReadonlySet<DecodedOperation> = new Set([
   "video-data/list",
   "weather-data/avg",
   "weather-data/list",
 ]);
 
-/** Whether the answers of each read operation are understood, and which line of `platform.shapes` helps where not. */
+/** Whether the bridge understands the answers of each read operation; if not, which line of `platform.shapes` helps. */
 export const shapeChecks: readonly Check[] = table.map(([operation, need, countOf, isVital, queriesFor]) => ({
   id: `shapes.${operation}`,
   needs: [need],
@@ -147,7 +147,7 @@ function ofController(context: DoctorContext): readonly Query[] | Text {
     : sample.map(({ code }) => ({ deviceCode: code }));
 }
 
-/** Controllers that may answer, with what the configuration says of each. */
+/** Controllers that may answer, with their sections of the configuration. */
 const readable = (context: DoctorContext) =>
   sampleControllers(context, 50)
     .filter(({ online }) => online !== false)
@@ -186,7 +186,7 @@ function ofHistory(context: DoctorContext): readonly Query[] | Text {
   return station === undefined ? msg`no controller could be listed` : [{ deviceCode: station.code }];
 }
 
-/** Type 2, the left skylight, is the first of the interface's table. */
+/** Type 2, the left skylight, is the first in the interface's table. */
 function ofType(context: DoctorContext): readonly Query[] | Text {
   const online = readable(context);
   const known = online.flatMap(({ code, actuators }) =>
@@ -244,7 +244,10 @@ const isOfOneVideo = (operation: DecodedOperation, asked: Query): boolean =>
 
 const mostMissing = 4;
 
-/** What to add to a read that is refused: what it names, or what it may want under names that only the platform knows. */
+/**
+ * What to add to a refused read: the parameters that it names, or those it may need under names that only the platform
+ * knows.
+ */
 function missing(operation: DecodedOperation, { open }: Repetition, isPast: boolean): Partial<Verdict> {
   if (open.length > 0)
     return {
@@ -266,7 +269,7 @@ function answersVerdict(
   const shape = shapes[operation] ?? {};
   const decoded = answers.map((answer) => decodedAnswer(answer, operation, shape, timeZone));
   const found = decoded.reduce((sum, one) => sum + one.found.length, 0);
-  // Twins have a line of their own.
+  // Sensors that are alike have a line of their own.
   const told = decoded.flatMap((one) => one.problems).filter((one) => !String(one).startsWith(String(alike)));
   const problems = [...new Map(told.map((one) => [String(one), one])).values()];
   const isAsAsked = Object.keys(renamed).length === 0;
@@ -296,7 +299,7 @@ function answersVerdict(
   return (isVital ? failed : warning)(msg`not understood: ${what}`, remedy);
 }
 
-/** With what the configuration has there already. */
+/** Adds what the configuration already has there. */
 const besideGiven = (
   { query, params }: OperationShape,
   { query: names, params: added }: OperationShape,
@@ -308,7 +311,7 @@ const besideGiven = (
 const addLine = (operation: DecodedOperation, line: OperationShape): Text =>
   msg`add ${shapeLine(operation, line)} (found by what the fields hold: compare it with the answer of \`greenhouse2mqtt get ${operation}\`)`;
 
-/** The field with the units of readings that are understood without one; null where there is none, or they have some. */
+/** The field with the units of readings that are understood without one; null if there is none, or they have units. */
 function unreadUnit(
   operation: DecodedOperation,
   answers: readonly RawAnswer[],
@@ -331,7 +334,7 @@ function unreadUnit(
 
 const pageSize = /^(?:page_?size|size|limit|per_?page)$/i;
 
-/** An answer that says how long its pages are says how that is called, more often than not. */
+/** An answer that gives its page size usually shows the parameter's name too. */
 function pageRemedy(operation: DecodedOperation, answers: readonly RawAnswer[]): Text {
   const names = answers.flatMap(({ body }) => {
     const data = at(body, "data");

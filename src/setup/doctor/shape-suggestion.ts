@@ -20,7 +20,7 @@ type Read = (body: unknown, shape: OperationShape, decoding: Decoding) => readon
 
 const unless = <T>(value: T, nothing: T): readonly T[] => (value === nothing ? [] : [value]);
 
-/** The operations whose answers the bridge reads. */
+/** Decoders of the operations whose answers the bridge reads. */
 export const decoders = {
   "control/mqtt": (body, shape, decoding) => deviceReader(shape)(body, decoding),
   device: (body, shape, decoding) => deviceReader(shape)(body, decoding),
@@ -38,7 +38,7 @@ export const decoders = {
 
 export type DecodedOperation = keyof typeof decoders;
 
-/** What a decoder makes of an answer, its times read in a zone. */
+/** What a decoder reads from an answer, with times in this zone. */
 function decode<Item>(
   { query, receivedAt, body }: RawAnswer,
   timeZone: string,
@@ -63,8 +63,8 @@ function decode<Item>(
 }
 
 /**
- * Reads an answer as the bridge would with this shape: `found` are devices, readings, values …, one word for a connection
- * status; `problems` is what could not be read, each once, with the field names it had.
+ * Reads an answer as the bridge would with this shape. `found`: devices, readings, values …, one word for a connection
+ * status. `problems`: what could not be read, each once, with its field names.
  */
 export const decodedAnswer = (
   answer: RawAnswer,
@@ -74,18 +74,18 @@ export const decodedAnswer = (
 ): { readonly found: readonly unknown[]; readonly problems: readonly Text[] } =>
   decode<unknown>(answer, timeZone, (body, decoding) => decoders[operation](body, shape, decoding));
 
-/** Devices of an answer, as far as they can be read. */
+/** The devices of an answer, as far as they can be read. */
 export const devicesIn = (answer: RawAnswer, shapes: ShapeSettings): readonly DeviceRecord[] =>
   decode(answer, "UTC", deviceReader(shapes["control/mqtt"] ?? {})).found;
 
-/** Readings of an answer, with their times read in a zone. */
+/** The readings of an answer, with times in this zone. */
 export const readingsIn = (
   answer: RawAnswer,
   shapes: ShapeSettings,
   timeZone: string,
 ): readonly SensorItem[] => decode(answer, timeZone, sensorReader(shapes["sensor-data"] ?? {})).found;
 
-/** Where it stood and what it was, without its values. */
+/** Where an unreadable item stood and what it was, without its values. */
 function placeOf(body: unknown, sample: unknown): Text {
   const place = placeIn(body, sample);
   return place === null || sample === body ? "" : msg` at ${place}: ${lookOf(sample)}`;
@@ -95,7 +95,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Objects that stand together in an answer, as a list or under keys of their own. */
 interface Collection {
-  /** Dotted from the root of the answer; empty for the answer itself. */
+  /** Path from the root of the answer, with dots; empty for the answer itself. */
   readonly path: string;
   readonly items: readonly Fields[];
 }
@@ -121,7 +121,7 @@ function collectionsIn(body: unknown, path: readonly string[] = []): readonly Co
 
 type Role = "name" | "value" | "unit" | "time" | "code";
 type Column = readonly [field: string, values: readonly unknown[]];
-/** How well a column would do for a role; 0: not at all. */
+/** How well a column fits a role; 0: not at all. */
 type Fitness = (values: readonly unknown[], answer: RawAnswer) => number;
 
 const yearMs = 366 * 86_400_000;
@@ -148,14 +148,14 @@ const name: Fitness = (values, answer) => {
     ? variety(values) + share(values, isSpoken) / 4
     : 0;
 };
-/** A word of people rather than a code: of two columns that tell all items apart it is the name. */
+/** A word of people rather than a code: of two columns with distinct values, this is the name. */
 const isSpoken = (value: unknown): boolean =>
   catalogueWord(text(value)) !== null || !/^[\x21-\x7e]*$/.test(text(value));
 const unit: Fitness = (values) => {
   const given = values.filter((value) => text(value) !== "");
   return given.length > 0 && share(given, isUnit) > 0.9 ? 1 : 0;
 };
-/** Fractions are measured, small whole numbers may count or point. */
+/** Fractions are measured values; small whole numbers may be counts or references. */
 const value: Fitness = (values, answer) => {
   if (share(values, isNumeric) < 0.5 || time(values, answer) > 0) return 0;
   const isFraction = (one: unknown) => !Number.isInteger(measurement(String(one), null).value);
@@ -186,8 +186,8 @@ const roles: Readonly<Partial<Record<DecodedOperation, Readonly<Partial<Record<R
 };
 
 /**
- * A shape with which the bridge's own decoder reads this answer, with no more keys than it takes; null where none was
- * found. It is a guess by what the fields hold, and said to be one.
+ * A shape with which the bridge's own decoder reads this answer, with no more keys than needed; null if none was found.
+ * It is a guess from the fields' contents, and called one.
  */
 export function suggestedShape(
   answer: RawAnswer,
@@ -197,7 +197,7 @@ export function suggestedShape(
   const wanted = roles[operation];
   if (wanted === undefined) return null;
   const read = (shape: OperationShape) => decodedAnswer(answer, operation, shape, timeZone).found;
-  // What is understood already goes on being understood: a code is not replaced by what looks like one.
+  // A shape must keep what is understood already: a code is not replaced by something similar.
   const known = codesIn(read({}));
   let best: OperationShape | null = null;
   let most = known.size;
@@ -211,7 +211,7 @@ export function suggestedShape(
   return best === null ? null : withoutIdle(best, read);
 }
 
-/** Codes of what was read as devices; empty for all else. */
+/** Codes of items that were read as devices; empty for others. */
 const codesIn = (found: readonly unknown[]): ReadonlySet<string> =>
   new Set(found.flatMap((one) => (isFields(one) && typeof one["code"] === "string" ? [one["code"]] : [])));
 
@@ -242,7 +242,7 @@ function shapeOf(
   return shape;
 }
 
-/** Keys without which the decoder finds the same are not worth a line. */
+/** Drops keys without which the decoder finds the same. */
 function withoutIdle(
   shape: OperationShape,
   read: (shape: OperationShape) => readonly unknown[],
@@ -256,7 +256,7 @@ function withoutIdle(
   return kept;
 }
 
-/** `platform: { shapes: { sensor-data: { items: payload.points } } }`, to paste. */
+/** The line to paste: `platform: { shapes: { sensor-data: { items: payload.points } } }`. */
 export function shapeLine(operation: string, shape: OperationShape): string {
   const line = new Document().createNode({ shapes: { [operation]: shape } }, { flow: true });
   return yamlText(sectionOf([pairOf("platform", line)])).trimEnd();

@@ -23,7 +23,7 @@ export interface WatchOptions extends CommonOptions {
 
 const defaultPatienceMs = 10 * 60_000;
 
-/** `doctor --watch CONTROLLER/ACTUATOR --command WORD`: what one movement shows, and which settings follow from it. */
+/** `doctor --watch CONTROLLER/ACTUATOR --command WORD`: shows one movement, and which settings follow from it. */
 export async function watch(context: ProcessContext, options: WatchOptions): Promise<void> {
   const { file, configuration } = await readNamed(
     { ...options, logLevel: options.logLevel ?? "fatal" },

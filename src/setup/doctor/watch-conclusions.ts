@@ -20,11 +20,11 @@ import { statusState } from "../../greenhouse/fold-statuses.js";
 import { commentText, flowNode, pairOf, sectionOf, yamlText } from "../../saving/yaml-text.js";
 
 /*
- * What one watched movement says about how this platform is to be read. Pure: a record of what each way of reading showed when, and
- * out of it the settings that make the bridge read it rightly, each with its evidence.
+ * What one watched movement says about how to read this platform. Pure: takes a record of what each way of reading
+ * showed when, and gives the settings for the bridge, each with its evidence.
  */
 
-/** The ways in which the platform tells of an actuator. */
+/** Ways in which the platform shows an actuator. */
 export type Way =
   | "get-value flush=1"
   | "get-value"
@@ -33,14 +33,14 @@ export type Way =
   | "ws/set-value"
   | "ws/device-status";
 
-/** One value as it was seen: the first of its way and subject, or another than before. */
+/** One value that was seen: the first of its way and subject, or a change. */
 export interface Sighting {
-  /** Since the watch began. */
+  /** Ms since the watch began. */
   readonly atMs: number;
   readonly way: Way;
   /** An address, or `16 一级风机` of a running status. */
   readonly subject: string;
-  /** Null for the first one. */
+  /** Null for the first value. */
   readonly before: string | null;
   readonly value: string;
 }
@@ -57,7 +57,7 @@ export interface WatchedActuator {
   readonly modeAddress: string;
   readonly positionAddress: string;
   readonly group: ParameterGroup | null;
-  /** Addresses of the controller that belong to something of the configuration. */
+  /** Addresses of the controller that the configuration uses. */
   readonly owned: readonly string[];
   readonly running: readonly number[];
   readonly tolerance: number;
@@ -69,12 +69,12 @@ export interface WatchRecord {
   /** What the person sent: a command word or a degree. */
   readonly word: string;
   readonly sightings: readonly Sighting[];
-  /** What its type lists that nobody owns and that may be its degree; null where its type is not known. */
+  /** Unowned addresses of its type that may be its degree; null if its type is not known. */
   readonly free: readonly FreeAddress[] | null;
   readonly endedMs: number;
 }
 
-/** A key of the actuator, as it is to be written, and why. */
+/** A key to write for the actuator, and why. */
 interface Advice {
   readonly key:
     | ("reads" | "position_address" | "position_reads" | "pulse" | "tolerance" | "running" | "travel_time")
@@ -97,11 +97,11 @@ export function sightingLine({ atMs, way, subject, before, value }: Sighting): s
   return `${seconds(atMs).padStart(7)}  ${way.padEnd(17)}  ${commentText(subject, 40)}: ${commentText(change, 60)}`;
 }
 
-/** The values of one subject, by one way of reading it. */
+/** Values of one subject in one way of reading. */
 interface Values {
   readonly first: Sighting;
   readonly last: Sighting;
-  /** Without the first one. */
+  /** All sightings but the first. */
   readonly changes: readonly Sighting[];
 }
 
@@ -114,7 +114,7 @@ function valuesOf({ sightings }: WatchRecord, way: Way, subject: string): Values
     : { first, last, changes: all.filter(({ before }) => before !== null) };
 }
 
-/** What was learnt; `word` is what the person sent. */
+/** Draws the conclusions of a watch. */
 export function conclude(record: WatchRecord): Conclusion {
   const parts: readonly Conclusion[] = [
     readsAdvice(record),
@@ -132,7 +132,7 @@ export function conclude(record: WatchRecord): Conclusion {
 
 const nothing: Conclusion = { findings: [], advice: [] };
 
-/** What a read of the address itself says at the end, against what was sent. */
+/** Compares the last read of the address itself with what was sent. */
 function readsAdvice(record: WatchRecord): Conclusion {
   const { actuator, word } = record;
   const degree = degreeOf(word);
@@ -161,7 +161,7 @@ const missedPulse = msg`a register that goes back to idle at once may have been 
 
 const onlyFound = (finding: Text): Conclusion => ({ findings: [finding], advice: [] });
 
-/** The register showed what was sent and went back to idle; null where it did not. */
+/** The register showed what was sent and returned to idle; null if it did not. */
 function pulseAdvice({ actuator, word }: WatchRecord, { first, last, changes }: Values): Conclusion | null {
   const sent = valueTable(actuator)[word];
   const pulsed = changes.find(({ value }) => sent !== undefined && sameValue(sent, value));
@@ -171,7 +171,7 @@ function pulseAdvice({ actuator, word }: WatchRecord, { first, last, changes }: 
   return { findings: [found], advice: [{ key: "pulse", value: true, evidence }] };
 }
 
-/** A word was sent: what is read at the end has to mean it. */
+/** For a word: the value read at the end has to mean it. */
 function wordAdvice(record: WatchRecord, values: Values): Conclusion {
   const { actuator, word, endedMs } = record;
   const { last, changes } = values;
@@ -182,7 +182,7 @@ function wordAdvice(record: WatchRecord, values: Values): Conclusion {
     return onlyFound(
       msg`reads as expected: ${last.value} means ${state} (at ${seconds(last.atMs)}, and to the end)`,
     );
-  // Of automatic all that ran meanwhile belongs to it; of anything else only what stayed.
+  // For `auto`, everything that ran meanwhile belongs to it; for other words only what stayed.
   const further =
     word === "auto"
       ? changes.map(({ value }) => value).filter((value) => decodeValue(actuator, value).state === "unknown")
@@ -218,7 +218,7 @@ function isModeOf({ kind }: WatchedActuator, value: string): boolean {
   return positionMode !== null && sameValue(positionMode, value);
 }
 
-/** A degree was sent. */
+/** For a degree. */
 function degreeAdvice(record: WatchRecord, values: Values, degree: number): Conclusion {
   const { actuator, endedMs } = record;
   const { last } = values;
@@ -243,7 +243,7 @@ function degreeAdvice(record: WatchRecord, values: Values, degree: number): Conc
       ],
       advice: [],
     };
-  // What stood as near before is no sign that it came there.
+  // A degree that was as near before does not show that it moved there.
   const from = degreeRead(values.first.value);
   if (from !== null && Math.abs(from - degree) < 2 * off)
     return {
@@ -261,8 +261,8 @@ function degreeAdvice(record: WatchRecord, values: Values, degree: number): Conc
 }
 
 /**
- * The mode alone is read after a degree. Its degree may have an address of its own, which shows it, or none; the weaker proof is named
- * only where its type lists nothing else that could be it.
+ * Only the mode is read after a degree. The degree may be shown at another address, or nowhere. The weaker proof is
+ * advised only if its type lists nothing else that could be it.
  */
 function modeAdvice(record: WatchRecord, degree: number, found: Text): Conclusion {
   const { actuator, free } = record;
@@ -302,7 +302,7 @@ function modeAdvice(record: WatchRecord, degree: number, found: Text): Conclusio
   };
 }
 
-/** An address that nobody owns and that came to the degree, as its type lists it or as it was pushed. */
+/** An unowned address that reached the degree, in its type's list or by push. */
 const placeOfDegree = ({ actuator, sightings }: WatchRecord, degree: number): Sighting | null =>
   sightings.find(
     ({ way, subject, before, value }) =>
@@ -314,7 +314,7 @@ const placeOfDegree = ({ actuator, sightings }: WatchRecord, degree: number): Si
       ),
   ) ?? null;
 
-/** Whether the group shows what the address itself does; where it does not, the bridge asks for the address alone. */
+/** Whether the list of the type shows what the address itself does; if not, the bridge reads the address alone. */
 function flushFindings(record: WatchRecord): readonly Text[] {
   const { actuator, endedMs } = record;
   const { group } = actuator;
@@ -334,7 +334,7 @@ function flushFindings(record: WatchRecord): readonly Text[] {
   });
 }
 
-/** On its way from one degree to another it was at none between them: the mode that goes before a degree may restart it. */
+/** It left the range between the two degrees: the mode sent before a degree may restart the movement. */
 function detourAdvice(record: WatchRecord): Conclusion {
   const { actuator, word } = record;
   const degree = degreeOf(word);
@@ -376,7 +376,7 @@ function movedStatuses(record: WatchRecord): readonly MovedStatus[] {
   });
 }
 
-/** Running statuses that changed with it, which its motors seem to have. */
+/** Running statuses that changed with it, and so seem to be its motors. */
 function runningAdvice(record: WatchRecord): Conclusion {
   const { actuator } = record;
   const moved = movedStatuses(record);
@@ -405,7 +405,7 @@ function runningAdvice(record: WatchRecord): Conclusion {
   };
 }
 
-/** How long it took, where something shows that: a status that went on and off, or degrees on the way. */
+/** How long it moved, if a status went on and off, or degrees on the way show it. */
 function travelAdvice(record: WatchRecord): Conclusion {
   const { actuator } = record;
   const row: KindRow = kindRows[actuator.kind];
@@ -424,7 +424,8 @@ function travelAdvice(record: WatchRecord): Conclusion {
   if (longest < 1_000) return nothing;
   const proposed = `${Math.ceil((longest * 1.2) / 5_000) * 5}s`;
   const evidence = msg`it moved for ${Math.round(longest / 1000)} s, and a fifth was added`;
-  // Only a way from end to end shows the whole travel time. With too short a time a moving actuator would be taken for a standing one.
+  // Only a movement from end to end shows the whole travel time. With too short a time, a moving actuator would count
+  // as standing.
   return actuator.travelMs >= longest
     ? nothing
     : {
@@ -435,7 +436,7 @@ function travelAdvice(record: WatchRecord): Conclusion {
       };
 }
 
-/** What came over the channels, and how much sooner. */
+/** What came over the push channels, and when. */
 function channelFindings(record: WatchRecord): readonly Text[] {
   const ways = ["ws/set-value", "ws/device-status"] as const;
   const came = ways.flatMap((way) => {
@@ -445,7 +446,7 @@ function channelFindings(record: WatchRecord): readonly Text[] {
   return came.length === 0 ? [msg`neither channel told of it; polling does the same, only later`] : came;
 }
 
-/** Nothing that is read says what a person saw. */
+/** Whether a curtain is inverted, only a person can see. */
 function directionFindings({ actuator, word }: WatchRecord): readonly Text[] {
   if (kindRows[actuator.kind].family !== "curtains" || !["open", "close"].includes(word)) return [];
   const spread = word === "open" ? msg`spread out` : msg`drew aside`;
@@ -454,7 +455,7 @@ function directionFindings({ actuator, word }: WatchRecord): readonly Text[] {
   ];
 }
 
-/** Where nothing changed at the configured address, what did change is perhaps the right one. */
+/** If nothing changed at the configured address, one that did change may be the right one. */
 function otherAddresses({ sightings, actuator }: WatchRecord): readonly Text[] {
   const own = new Set([actuator.modeAddress, actuator.positionAddress]);
   const others = sightings.filter(({ way, subject }) => way === "ws/set-value" && !own.has(subject));
@@ -464,7 +465,7 @@ function otherAddresses({ sightings, actuator }: WatchRecord): readonly Text[] {
   );
 }
 
-/** What to write, with the evidence behind each key; a sentence where nothing is to be written. */
+/** The lines to write, with the evidence behind each key; empty if there are none. */
 export function adviceYaml(
   { actuator }: WatchRecord,
   { advice }: Conclusion,

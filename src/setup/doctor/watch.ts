@@ -17,16 +17,16 @@ import { type Sighting, sightingLine, type Way, type WatchRecord } from "./watch
 type Asked = PlatformPush & Pick<PlatformReader, "value" | "values" | "runningStatuses">;
 
 const roundMs = 2_000;
-/** After the travel time, so that what comes late is seen. */
+/** Watched on after the travel time, so that late changes are seen. */
 const afterwardsMs = 30_000;
 const quietMs = 15_000;
-/** A type may list many numbers. */
+/** Most other addresses followed, as a type may list many. */
 const mostOthers = 20;
 
 /**
- * Watches one movement that a person makes: what each way of reading and both channels say at which second. Sends nothing. Ends when the
- * travel time is over and nothing changes any more, when `patienceMs` are over without a change, or with the signal; never rejects for a
- * failed read. `say` tells the person who watches.
+ * Watches one movement that a person makes: what each way of reading and both channels show at which second. Sends
+ * nothing. Ends after the travel time once nothing changes, after `patienceMs` without a change, or with the signal;
+ * never rejects for a failed read. `say` prints lines for the person.
  */
 export async function watchMovement(
   platform: Asked,
@@ -49,7 +49,7 @@ export async function watchMovement(
   return watch.record();
 }
 
-/** Whether the pause before the next round passed without an end. */
+/** Whether the pause before the next round ended without an abort. */
 const waitRound = (clock: Clock, signal: AbortSignal): Promise<boolean> =>
   clock.wait(roundMs, signal).then(
     () => true,
@@ -68,9 +68,9 @@ class Watch {
   readonly #troubles = new Set<string>();
   #startedAt: number;
   #isBegun = false;
-  /** The type whose other addresses may be that of the degree. */
+  /** The type whose other addresses may show the degree. */
   #listed: ParameterGroup | null;
-  /** How the newest answer about it lists what nobody owns. */
+  /** The unowned addresses in its newest list. */
   #free: WatchRecord["free"] = null;
 
   constructor(
@@ -88,7 +88,7 @@ class Watch {
     this.#listed = movement.actuator.group;
   }
 
-  /** Of a degree: which of the types of its kind lists the address, where the configuration does not say it. */
+  /** For a degree, finds which type of its kind lists the address, if the configuration does not say it. */
   async findType(): Promise<void> {
     const platform = this.#platform;
     const { actuator, word } = this.#movement;
@@ -108,7 +108,7 @@ class Watch {
     return this.#listed !== null;
   }
 
-  /** Everything was read once: from now on changes count. */
+  /** Everything was read once; from now on changes count. */
   begin(): void {
     const { word, actuator } = this.#movement;
     const say = this.#say;
@@ -133,7 +133,7 @@ class Watch {
     return now >= Math.min(wanted, longest);
   }
 
-  /** Asks each way once, all at the same time. */
+  /** Reads in every way once, all at the same time. */
   async round(): Promise<void> {
     const platform = this.#platform;
     const { actuator } = this.#movement;
@@ -208,7 +208,7 @@ class Watch {
     if (raw !== null) this.#see(way, address, textOf(raw), null);
   }
 
-  /** Where the degree of a window may be beside its address. */
+  /** Looks for the degree of a positioner at other addresses of its type. */
   #seeOthers(values: ReadonlyMap<string, RawValue>): void {
     const { actuator, word } = this.#movement;
     if (degreeOf(word) === null) return;
@@ -219,7 +219,7 @@ class Watch {
       this.#see("set-value/flush", address, value, null);
   }
 
-  /** A channel has said nothing before, so what it says is held against what was read. */
+  /** A channel has no earlier value, so its first one is compared with what was read. */
   #seePushed(way: Way, address: string, raw: RawValue): void {
     const value = textOf(raw);
     const read = this.#newest.get(`get-value flush=1 ${address}`) ?? null;
@@ -238,7 +238,7 @@ class Watch {
     const before = this.#newest.get(key) ?? read;
     if (before === value) return;
     this.#newest.set(key, value);
-    // What changed before the person was asked to move it is where it stood.
+    // A change before the person was asked to move it only shows where it stood.
     const sighting = {
       atMs: this.#isBegun ? this.#now() : 0,
       way,

@@ -9,18 +9,18 @@ import { readingsIn } from "./shape-suggestion.js";
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
-/** Clocks of both sides may differ so much, and readings of the last minute may carry a rounded time. */
+/** The two clocks may differ by this much, and readings of the last minute may carry a rounded time. */
 const slackMs = 2 * minuteMs;
-/** A reading that is younger than this is one that could have been measured by now. */
+/** A reading younger than this may be a present one. */
 const youngMs = 15 * minuteMs;
 
 interface ZoneFacts {
   /** Age of the newest reading of each controller, ms; negative in the future. */
   readonly ages: readonly number[];
-  /** The times carry no zone, so that `platform.time_zone` decides what they mean. */
+  /** The times carry no zone, so `platform.time_zone` decides what they mean. */
   readonly dependsOnZone: boolean;
   readonly timeZone: string;
-  /** The platform's present, epoch ms. */
+  /** The platform's present time, epoch ms. */
   readonly now: number;
   readonly staleAfterMs: number;
 }
@@ -28,7 +28,7 @@ interface ZoneFacts {
 const middleOf = (ages: readonly number[]): number =>
   [...ages].sort((one, other) => one - other)[Math.floor((ages.length - 1) / 2)] ?? 0;
 
-/** Judges the middle one of the newest readings, so that one controller that stands still does not decide. */
+/** Judges the median of the newest readings, so that one stuck controller does not decide. */
 export function zoneVerdict({ ages, dependsOnZone, timeZone, now, staleAfterMs }: ZoneFacts): Verdict {
   const ageMs = middleOf(ages);
   const age = durationText(Math.round(Math.abs(ageMs) / 1000));
@@ -70,7 +70,10 @@ export function zoneVerdict({ ages, dependsOnZone, timeZone, now, staleAfterMs }
       );
 }
 
-/** A zone in which the age would be a few minutes: whole hours away, else a half or a quarter; a near one first. */
+/**
+ * A zone in which the age would be a few minutes: a whole number of hours away, else half or quarter hours; usual zones
+ * first.
+ */
 function likelyZone(ageMs: number, timeZone: string, now: number): string | undefined {
   const configuredMs = zoneOffset(timeZone)(now);
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -108,7 +111,7 @@ async function checkedZone(context: DoctorContext, signal: AbortSignal): Promise
     readings += here.length;
     const known = here.filter((at) => at !== null);
     if (known.length > 0) ages.push(now - Math.max(...known));
-    // Two zones on either side of the date line never agree on a time that carries none.
+    // These zones are so far apart that they never agree on a time without a zone.
     if (String(times("Etc/GMT+12")) !== String(times("Etc/GMT-14"))) dependsOnZone = true;
   }
   if (readings === 0) return notTried(msg`no reading could be read, see "shapes.sensor-data"`);

@@ -8,13 +8,13 @@ import type { suggestedBands } from "../../greenhouse/bands.js";
 import { isLoopback } from "../../runtime/sockets.js";
 import { type EntryValue, flowNode, pairOf, sectionOf, yamlText } from "../../saving/yaml-text.js";
 
-/** A text that is kept in `secrets.yaml`, or the variable of the environment that holds it at every start. */
+/** A text for `secrets.yaml`, or the environment variable that holds it at every start. */
 export interface Secret {
   readonly from: "secrets" | "env";
   readonly text: string;
 }
 
-/** What was answered, under the keys that it gets in the configuration. */
+/** The answers, under their keys of the configuration. */
 export interface Answers {
   /** Absent: English. */
   readonly language?: Language;
@@ -22,13 +22,13 @@ export interface Answers {
   readonly mqtt: BrokerAnswer;
   /** Absent: the page is for this computer alone. */
   readonly http?: PageAnswer;
-  /** Absent: none. */
+  /** Absent: no alarms. */
   readonly alarms?: typeof suggestedBands;
-  /** Absent: beside the configuration. */
+  /** Absent: a folder beside the configuration. */
   readonly data_dir?: string;
 }
 
-/** One of the last three. The field names of a sign-in are the platform's, the second is the password's. */
+/** One of the three. The field names of a sign-in are the platform's; the second field is the password. */
 export interface Credential {
   readonly token?: Secret;
   readonly token_file?: string;
@@ -41,14 +41,14 @@ export interface PlatformAnswer extends Credential {
   readonly allow_insecure?: true;
 }
 
-/** Without an address the embedded broker is used. */
+/** Without `url`, the embedded broker is used. */
 export interface BrokerAnswer {
   readonly url?: string;
   readonly username?: string;
   readonly password?: Secret;
 }
 
-/** Why this cannot be the address of a host of the platform; null when it can. */
+/** Why this cannot be the address of a platform host; null if it can. */
 export function addressObjection(address: string): Text | null {
   const url = urlOf(address);
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === "")
@@ -64,23 +64,23 @@ export function isOpen(address: string): boolean {
   return url?.protocol === "http:" && !isLoopback(url.hostname);
 }
 
-/** The page for other computers too. */
+/** A page that other computers reach too. */
 export interface PageAnswer {
   readonly host: string;
   /** Their passwords are hashes. */
   readonly users: readonly { readonly username: string; readonly password: string; readonly role: string }[];
 }
 
-/** Every address of this computer, whichever it has tomorrow. */
+/** Every address of this computer, also a future one. */
 export const everyAddress = "0.0.0.0";
 
 export interface FirstFiles {
   readonly configuration: string;
-  /** What is to be added to `secrets.yaml`, by name. */
+  /** What to add to `secrets.yaml`, by name. */
   readonly secrets: ReadonlyMap<string, string>;
 }
 
-/** The first configuration. `taken`: names in `secrets.yaml` that already stand for something else; `tell`: of the comments. */
+/** The first configuration. `taken`: names in `secrets.yaml` with another meaning; `tell`: the language of comments. */
 export function firstFiles(
   { language, platform, mqtt, http, alarms, data_dir }: Answers,
   taken: ReadonlySet<string>,

@@ -10,9 +10,12 @@ import { type GivenOptions, givenAnswers } from "./given-answers.js";
 import { triedAnswers, writeConfigurationOf, writeFirstConfiguration } from "./init.js";
 import { GoneAway, terminalDialogue, usualBrokers } from "./questions.js";
 
-/* `init` and `passwd`: what is asked for in the terminal. */
+/* `init` and `passwd`: questions in the terminal. */
 
-/** `greenhouse2mqtt passwd`: a password from the terminal, unseen, or one line of a pipe, becomes the hash for `broker.users`. */
+/**
+ * `greenhouse2mqtt passwd`: turns a password from the terminal, unseen, or from one line of a pipe, into the hash for
+ * `broker.users`.
+ */
 export async function passwd(
   context: ProcessContext,
   input: Readable & { readonly isTTY?: boolean } = process.stdin,
@@ -24,7 +27,7 @@ export async function passwd(
   context.out(`${await hashPassword(password)}\n`);
 }
 
-/** Asked for twice, as what is typed is not shown; null when the person went away. */
+/** Asks twice, as typing is not shown; null if the person left. */
 async function readInput(input: Readable, context: ProcessContext): Promise<string | null> {
   const { stop, speech } = context;
   const dialogue = terminalDialogue({ input, output: screenOf(context), stop, tell: speech.tell });
@@ -47,7 +50,10 @@ interface InitOptions extends CommonOptions, GivenOptions {
   readonly try: boolean;
 }
 
-/** `greenhouse2mqtt init`: asks for hosts, credential and broker, or takes what is given, tries it, and writes the configuration once. */
+/**
+ * `greenhouse2mqtt init`: asks for hosts, credential and broker, or takes given ones, tries them, and writes the
+ * configuration once.
+ */
 export async function init(context: ProcessContext, options: InitOptions): Promise<void> {
   const { env, stop } = context;
   const { language, tell } = context.speech;

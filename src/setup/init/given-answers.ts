@@ -10,7 +10,7 @@ import type { Language } from "../../greenhouse/labels.js";
 import { harmless } from "../discover/given-file.js";
 import { addressObjection, type Answers, isOpen, type Secret } from "./answers.js";
 
-/* The answers of `init` where nobody is asked: from options and a file, for whoever sets up many sites. */
+/* The answers of `init` without questions: from options and a file, for people who set up many sites. */
 
 export interface GivenOptions {
   readonly businessUrl?: string;
@@ -38,14 +38,14 @@ const fields = section({
 });
 const sections = { platform: platformAnswers, mqtt: mqttAnswers };
 
-/** `platform.business_url` of a key that stands elsewhere; null where there is no such key. */
+/** The full path, such as `platform.business_url`, of a key that was written elsewhere; null for an unknown key. */
 function placeOf(key: string): string | null {
   const inside = Object.entries(sections).find(([, { shape }]) => Object.keys(shape).includes(key));
   if (inside !== undefined) return `${inside[0]}.${key}`;
   return Object.keys(fields.shape).includes(key) ? key : null;
 }
 
-/** A finding in a line; an unknown key with the one that may be meant, and where it belongs. */
+/** A finding as a line; for an unknown key, with the key that may be meant and its place. */
 function lineOf({ path, on, message }: Finding): Text {
   const where = formatPath(path);
   return row`${where === "" ? "" : `${where}: `}${message}${on === "key" ? hintFor(path.map(String)) : ""}`;
@@ -71,7 +71,9 @@ function hintFor(path: readonly string[]): Text {
 const shapeAt = (section: string): object =>
   Object.entries(sections).find(([name]) => name === section)?.[1].shape ?? {};
 
-/** The answers, or what is missing or wrong of them, one a line. `spoken`: the language of the terminal, taken over where the file names none. */
+/**
+ * The answers, or what is missing or wrong, one a line. `spoken`: the terminal's language, used if the file names none.
+ */
 export function givenAnswers(
   file: string,
   options: GivenOptions,
@@ -138,7 +140,7 @@ const credentialProblem = (given: readonly string[]): Text =>
 
 const secret = (given: string): Secret => ({ from: "secrets", text: given });
 
-/** What is no name of an account may be a secret. */
+/** A field that is no account name may be a secret. */
 const bodyOf = (body: Readonly<Record<string, string>>): Record<string, string | Secret> =>
   Object.fromEntries(
     Object.entries(body).map(([key, value]) => [key, harmless.test(key) ? value : secret(value)]),

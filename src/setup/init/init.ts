@@ -35,13 +35,13 @@ import {
 
 type Tried = "platform" | "mqtt";
 
-/** What of the doctor's checks each answer is tried with. */
+/** The checks of `doctor` that try each answer. */
 const trials: Readonly<Record<Tried, readonly string[]>> = {
   platform: ["token", "realtime"],
   mqtt: ["broker"],
 };
 
-/** The same for a configuration that is there already. */
+/** The same for parts of a configuration that exists. */
 const trialsOfParts = {
   platform: trials.platform,
   broker: [...trials.mqtt, "broker.publish", "broker.subscribe"],
@@ -58,22 +58,22 @@ export interface InitPorts {
   readonly stop: AbortSignal;
   readonly dialogue: Dialogue;
   readonly say: (text: Text) => void;
-  /** As `--data-dir` gives it. */
+  /** The value of `--data-dir`. */
   readonly dataDir?: string;
-  /** Of the comments in the file; English where it is not given. */
+  /** The language of the file's comments; English if absent. */
   readonly tell?: Tell;
-  /** In which language it asks, and may go on. */
+  /** The language of the questions, which may change. */
   readonly speech: { readonly language: Language; choose(language: Language): Promise<void> };
-  /** Addresses at which a broker may be. */
+  /** Addresses where a broker may be. */
   readonly brokers: readonly string[];
 }
 
-/** Nothing was written, and why. */
+/** Nothing was written; says why. */
 export class NotWritten extends TextError {
   override name = "NotWritten" as const;
 }
 
-/** Answers that were given without being asked for, tried unless that is not wanted. */
+/** Answers given without questions, tried unless that is not wanted. */
 export async function triedAnswers(
   answers: Answers,
   isTried: boolean,
@@ -92,13 +92,13 @@ export async function triedAnswers(
 }
 
 /**
- * Writes a first configuration at `file`, of answers that are asked for unless they are given. Rejects with FileExists,
- * GoneAway, PlaceUnusable or NotWritten; nothing was written then.
+ * Writes a first configuration to `file`, from answers that it asks for. Rejects with FileExists, GoneAway,
+ * PlaceUnusable or NotWritten; nothing was written then.
  */
 export const writeFirstConfiguration = (file: string, ports: InitPorts): Promise<Configuration> =>
   writeConfigurationOf(() => collect(file, ports), file, ports);
 
-/** The same of answers from anywhere. */
+/** Writes a first configuration from any answers. */
 export async function writeConfigurationOf(
   answers: () => Promise<Answers>,
   file: string,
@@ -125,7 +125,7 @@ export async function writeConfigurationOf(
   return loaded.configuration;
 }
 
-/** Answers with where the data are kept, where this is not beside the configuration. */
+/** Adds the data directory to the answers, if it is not beside the configuration. */
 export async function withDataDir(
   answers: Answers,
   file: string,
@@ -135,7 +135,10 @@ export async function withDataDir(
   return data_dir === null ? answers : { ...answers, data_dir };
 }
 
-/** How the program is called with this configuration, by whom its data belong to, and what stands behind the command. */
+/**
+ * The command that starts the program with this configuration, as the user who owns its data, and the options behind
+ * the command.
+ */
 export async function callOf(
   file: string,
   { data_dir: dataDir }: Pick<Configuration, "data_dir">,
@@ -146,7 +149,7 @@ export async function callOf(
   return [[...asOwner, "greenhouse2mqtt"].join(" "), flag];
 }
 
-/** The secrets first: a configuration that is there works. */
+/** The secrets are written first, so that a configuration that exists works. */
 export async function writeFiles(
   { configuration, secrets }: FirstFiles,
   file: string,
@@ -178,7 +181,7 @@ async function collect(file: string, ports: InitPorts): Promise<Answers> {
   const http = await askPage(dialogue);
   const alarms = await askAlarms(dialogue);
   return {
-    // English on a computer that speaks English needs no line.
+    // English on an English computer needs no line.
     ...(language === "en" && usual === "en" ? {} : { language }),
     platform,
     mqtt,
@@ -193,7 +196,7 @@ const exchangeHosts = (platform: PlatformAnswer): PlatformAnswer => ({
   realtime_url: platform.business_url,
 });
 
-/** Tries an answer, tells how it went, and asks how to go on where it did not work. */
+/** Tries an answer, prints the result, and asks how to go on if it failed. */
 async function wayOn(
   answers: Answers,
   what: Tried,
@@ -215,7 +218,7 @@ async function wayOn(
   return way;
 }
 
-/** How it went when an answer was tried, in sentences. */
+/** Tries an answer; the result in sentences. */
 export async function outcomeOf(
   answers: Answers,
   what: Tried,
@@ -233,7 +236,7 @@ export async function outcomeOf(
   return tryOut(loaded.configuration, what, ports);
 }
 
-/** Asks both hosts one question each, or connects to the broker once, as `doctor` does; a sentence for each thing tried. */
+/** Asks both hosts one question each, or connects to the broker once, as `doctor` does; one sentence for each. */
 async function tryOut(
   configuration: Configuration,
   what: Tried,
@@ -243,7 +246,7 @@ async function tryOut(
   const findings: Finding[] = [];
   const isWanted = ({ id }: { readonly id: string }) => trials[what].includes(id);
   for await (const finding of diagnose(scene, stop, { isWanted })) findings.push(finding);
-  // Both hosts may say the same.
+  // Both hosts may give the same sentence.
   const lines = new Map(findings.map(wholeText).map((line) => [String(line), line]));
   return {
     ok: findings.every(({ status }) => status !== "failed"),
@@ -252,13 +255,13 @@ async function tryOut(
   };
 }
 
-/** A token that was got for the trial is not kept: nothing is written before everything is known. */
+/** The token of a trial is not kept: nothing is written before everything is known. */
 function sceneOf(configuration: Configuration, { clock, random }: Pick<InitPorts, "clock" | "random">) {
   const files = { ...nodeFiles, writePrivate: () => Promise.resolve() };
   return openContext(configuration, { clock, random, log: silentLog, files });
 }
 
-/** Tries the connections of a configuration that is not in force yet; what is found as it comes. */
+/** Tries the connections of a configuration that is not in force yet, and yields findings as they come. */
 export async function* tryParts(
   configuration: Configuration,
   parts: readonly TriedPart[],
@@ -281,7 +284,7 @@ type Loaded =
   | { readonly ok: true; readonly configuration: Configuration; readonly unset: readonly string[] }
   | { readonly ok: false; readonly problems: readonly Text[] };
 
-/** Reads the files as `check` would, before they exist. Variables of a later environment stand for themselves. */
+/** Reads the files as `check` would, before they exist. Environment variables that are not set yet get placeholders. */
 export async function loadedFrom(files: FirstFiles, file: string, env: InitPorts["env"]): Promise<Loaded> {
   const named = [...files.configuration.matchAll(/!env (\w+)/g)].map((match) => match[1] ?? "");
   const unset = named.filter((name) => env[name] === undefined);

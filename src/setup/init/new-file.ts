@@ -6,7 +6,7 @@ import { isMap, isScalar, parseDocument } from "yaml";
 import { createFile, errorCode, readText, replaceFile } from "../../runtime/file-system.js";
 import { forGroup, privateModeIn, userName } from "../../runtime/permissions.js";
 
-/** A file of another's stands there. */
+/** Another file is there already. */
 export class FileExists extends TextError {
   override name = "FileExists" as const;
 
@@ -31,7 +31,7 @@ const remedies: Readonly<Record<string, Text>> = {
   EISDIR: msg`a folder is where a file should be; move it away, or name another place with -c`,
 };
 
-/** `place` is a file or folder; what is no error of the file system stays as it is. */
+/** `place`: a file or folder. Errors that are not the file system's are returned unchanged. */
 function unusable(place: string, error: unknown): unknown {
   const code = errorCode(error);
   if (!(error instanceof Error) || !("syscall" in error)) return error;
@@ -40,7 +40,7 @@ function unusable(place: string, error: unknown): unknown {
   });
 }
 
-/** Rejects with PlaceUnusable where no new file can be made in the folder. */
+/** Rejects with PlaceUnusable if no new file can be made in the folder. */
 export async function mustTakeFiles(folder: string): Promise<void> {
   try {
     await readdir(folder);
@@ -51,8 +51,8 @@ export async function mustTakeFiles(folder: string): Promise<void> {
 }
 
 /**
- * Makes a file appear with all its content at once, mode 600, or 640 in a folder whose new files are its group's. Rejects with
- * FileExists where there is one, or PlaceUnusable.
+ * Makes a file appear at once with all its content, mode 600, or 640 in a folder whose new files are for its group.
+ * Rejects with FileExists if there is one, or PlaceUnusable.
  */
 export async function writeNew(path: string, text: string): Promise<void> {
   const mode = await privateModeIn(dirname(path));
@@ -63,8 +63,8 @@ export async function writeNew(path: string, text: string): Promise<void> {
 }
 
 /**
- * Adds lines to the end of a file, or makes it; what it held stays byte by byte, and it stays its owner's and its group's.
- * Rejects with PlaceUnusable.
+ * Adds lines to the end of a file, or makes it. Its content stays byte by byte, and owner and group stay. Rejects with
+ * PlaceUnusable.
  */
 export async function addLines(path: string, lines: string): Promise<void> {
   const before = await textIn(path);
@@ -73,7 +73,7 @@ export async function addLines(path: string, lines: string): Promise<void> {
     return;
   }
   const { uid, gid, mode } = await stat(path);
-  // It holds a secret now, whatever could be read before. A group that root let read it is that of a service.
+  // The file holds a secret now, whatever its mode was. A group that root let read it is a service's and may go on.
   const isForGroup = (mode & 0o040) !== 0 && uid === 0 && gid !== 0;
   const wanted = isForGroup ? forGroup : await privateModeIn(dirname(path));
   const owner = { uid, gid };
@@ -88,7 +88,7 @@ export function withLines(before: string | null, lines: string): string {
   return `${before ?? ""}${joint}${lines}`;
 }
 
-/** Null where there is no file. */
+/** Null if there is no file. */
 export async function textIn(path: string): Promise<string | null> {
   return readText(path).catch((error: unknown) => {
     if (errorCode(error) === "ENOENT") return null;
@@ -97,8 +97,8 @@ export async function textIn(path: string): Promise<string | null> {
 }
 
 /**
- * Where a configuration below /etc keeps its data: the folder of the same name below /var/lib, which a package makes beside it.
- * Null where there is none, and the data lie beside the configuration.
+ * The data folder of a configuration below /etc: the folder of the same name below /var/lib, which a package makes.
+ * Null if there is none, and the data are beside the configuration.
  */
 export async function stateFolderOf(file: string): Promise<string | null> {
   const [, name] = /^\/etc\/([^/]+)$/.exec(dirname(resolve(file))) ?? [];
@@ -111,13 +111,13 @@ export async function stateFolderOf(file: string): Promise<string | null> {
   return isThere ? folder : null;
 }
 
-/** How the owner of the data directory is named where this is another user, such as root before the service of a package. */
+/** The name of the data directory's owner if it is another user, such as a package's service when root asks. */
 export async function ownerBeside(dataDir: string): Promise<string | null> {
   const facts = await stat(dataDir).catch(nullIfFailed);
   return facts === null || facts.uid === process.getuid?.() ? null : userName(facts.uid);
 }
 
-/** The names a secrets file defines; null when it is no list of `name: value` lines. Rejects with PlaceUnusable. */
+/** The names in a secrets file; null if it is no list of `name: value` lines. Rejects with PlaceUnusable. */
 export async function secretNames(path: string): Promise<ReadonlySet<string> | null> {
   const text = (await textIn(path)) ?? "";
   const { contents, errors } = parseDocument(text);

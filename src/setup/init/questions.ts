@@ -25,17 +25,17 @@ import {
   type Secret,
 } from "./answers.js";
 
-/** The objection to an answer, or null. */
+/** Returns the objection to an answer, or null. */
 type Judge = (answer: string) => Text | null;
 
-/** Who is asked. Every question may reject with GoneAway. */
+/** The person who is asked. Every question may reject with GoneAway. */
 export interface Dialogue {
   say(words: Text): void;
-  /** Asks until an answer passes; trimmed. The suggestion stands where nothing is typed. */
+  /** Asks until an answer passes; the answer is trimmed. An empty answer means the suggestion. */
   ask(question: Text, judge: Judge, suggestion?: string): Promise<string>;
-  /** Asks until an answer passes; as it was typed, blanks and all, and not shown. */
+  /** Asks until an answer passes; the answer is not trimmed and not shown. */
   secret(question: Text, judge: Judge): Promise<string>;
-  /** `before` is the one to begin with, or the first. */
+  /** `before`: the option selected at first; the first one if absent. */
   choose<const Word extends string>(
     question: Text,
     options: readonly (readonly [word: Word, text: Text])[],
@@ -44,7 +44,7 @@ export interface Dialogue {
   confirm(question: Text, before: boolean): Promise<boolean>;
 }
 
-/** The person went away: end of input, Ctrl-C, Ctrl-D, or the program was stopped. */
+/** The person left: end of input, Ctrl-C, Ctrl-D, or the program was stopped. */
 export class GoneAway extends TextError {
   override name = "GoneAway" as const;
 
@@ -60,7 +60,7 @@ interface Terminal {
   readonly tell: Tell;
 }
 
-/** What the library is given with every question. */
+/** What the library gets with every question. */
 interface About {
   readonly input: Readable;
   readonly output: Writable;
@@ -68,11 +68,11 @@ interface About {
   readonly message: string;
 }
 
-/** Aborts when nothing more is typed. */
+/** Aborts at the end of the input. */
 function endOf(input: Readable): AbortSignal {
   const ended = new AbortController();
   input.once("end", () => ended.abort());
-  // On a terminal the library closes at Ctrl-D, and would leave its question open for ever.
+  // At Ctrl-D on a terminal, the library closes and would leave its question open for ever.
   input.on("keypress", (_, key: { readonly ctrl?: boolean; readonly name?: string } | undefined) => {
     if (key?.ctrl === true && key.name === "d") ended.abort();
   });
@@ -87,18 +87,18 @@ const writableTo = (screen: Terminal["output"]): Writable =>
     },
   });
 
-/** The library draws on the screen itself, so what hosts and brokers say is made harmless before. */
+/** The library draws on the screen itself, so texts of hosts and brokers are made harmless first. */
 function harmless(said: Tell) {
   const tell = (text: Text) => inert(said(text));
   return { tell, objection: (text: Text | null) => (text === null ? undefined : tell(text)) };
 }
 
-/** Questions over a terminal, in the language that `tell` has when each is asked. */
+/** Questions in a terminal, in the language that `tell` has at that moment. */
 export function terminalDialogue({ input, output: screen, stop, tell: said }: Terminal): Dialogue {
   const ended = endOf(input);
   const { tell, objection } = harmless(said);
   const output = writableTo(screen);
-  // A signal for each question, as the library leaves its listener there.
+  // A signal for each question, as the library does not remove its listener.
   const answered = async <Answer>(question: Text, prompt: (about: About) => Promise<Answer>) => {
     const { signal, release } = joinSignals(stop, ended);
     const answer = await prompt({ input, output, signal, message: tell(question) }).finally(release);
@@ -120,7 +120,7 @@ export function terminalDialogue({ input, output: screen, stop, tell: said }: Te
     choose: async (question, words, before) => {
       const optionOf = ([value, label]: readonly [string, Text]) => ({ value, label: tell(label) });
       const options = words.map(optionOf);
-      // Its instructions are English.
+      // The library's instructions are in English.
       const manner = { options, initialValue: before, showInstructions: false };
       const chosen = await answered(question, (about) => select({ ...about, ...manner }));
       const found = words.find(([word]) => word === chosen);
@@ -134,7 +134,7 @@ export function terminalDialogue({ input, output: screen, stop, tell: said }: Te
   };
 }
 
-/** Asked in both, as nobody knows yet which one is understood. */
+/** Asked in both languages, as nobody knows yet which one the person understands. */
 export const askLanguage = (dialogue: Dialogue, usual: Language): Promise<Language> =>
   dialogue.choose(
     "Language / 语言  (↑ ↓ Enter)",
@@ -142,7 +142,7 @@ export const askLanguage = (dialogue: Dialogue, usual: Language): Promise<Langua
     usual,
   );
 
-/** `before`: the answers of an earlier try, which stand where nothing else is typed. */
+/** `before`: the answers of an earlier try, which hold where nothing is typed. */
 export async function askPlatform(dialogue: Dialogue, before?: PlatformAnswer): Promise<PlatformAnswer> {
   dialogue.say(msg`The platform has two hosts. Their addresses are in the papers of your account.`);
   const business = msg`Business host, such as https://business.example.com`;
@@ -157,7 +157,7 @@ export async function askPlatform(dialogue: Dialogue, before?: PlatformAnswer): 
   return { business_url, realtime_url, ...(isAllowed && { allow_insecure: true }), ...credential };
 }
 
-/** A bare name means https. */
+/** A name without a scheme means https. */
 async function askAddress(dialogue: Dialogue, what: Text, before?: string): Promise<string> {
   const whole = (answer: string) => (answer.includes("://") ? answer : `https://${answer}`);
   const answer = await dialogue.ask(what, (given) => addressObjection(whole(given)), before);
@@ -199,7 +199,7 @@ async function askCredential(dialogue: Dialogue, before: Credential): Promise<Cr
 
 const ownAccount = msg`Best is an account that nobody else uses: on some platforms each sign-in ends the others' sessions.`;
 
-/** The interface does not name the fields of the sign-in body. */
+/** The interface does not name the fields of a sign-in body. */
 async function askAccount(dialogue: Dialogue, before: readonly (readonly [string, string | Secret])[]) {
   const [[accountKey, account] = ["account", ""], [passwordKey, password] = ["password", ""]] = before;
   dialogue.say(ownAccount);
@@ -230,7 +230,7 @@ const fieldObjection = (answer: string): Text | null =>
 const tokenObjection = (answer: string): Text | null =>
   /^[!-~]{1,8192}$/.test(answer) ? null : msg`the token alone, without "Bearer " and without blanks`;
 
-/** `find` looks for brokers nearby. `before`: the answers of an earlier try, which stand where nothing else is typed. */
+/** `find`: looks for brokers nearby. `before`: the answers of an earlier try, which hold where nothing is typed. */
 export async function askBroker(
   dialogue: Dialogue,
   find: () => Promise<readonly FoundBroker[]>,
@@ -281,8 +281,8 @@ function brokerObjection(address: string): Text | null {
 }
 
 /**
- * Whether phones may open the page: only with a login, which is made here. `null`: the page stays on this computer. The password is
- * kept as a hash.
+ * Asks whether phones may open the page, which takes a login made here; the password is kept as a hash. Null: the page
+ * stays on this computer.
  */
 export async function askPage(dialogue: Dialogue): Promise<PageAnswer | null> {
   const question = msg`Phones and other computers in this network too? (the page, with a login)`;
@@ -303,14 +303,14 @@ const weaknessOf = (password: string): Text | null => {
   return weakness === null ? null : msg`This password will not do: ${weakness}.`;
 };
 
-/** Who may do everything at the page. */
+/** A user with all rights on the page. */
 export const adminOf = async (username: string, password: string) => ({
   username,
   password: await hashPassword(password),
   role: "admin",
 });
 
-/** The usual limits as lines, and whether they are wanted; asked with the numbers in view. */
+/** Asks whether the usual limits are wanted, with their numbers in view. */
 export async function askAlarms(dialogue: Dialogue): Promise<typeof suggestedBands | null> {
   dialogue.say(joined([msg`Alarms when it is too cold, too hot, too dry:`, ...bandLines()], "\n"));
   return (await dialogue.confirm(msg`Begin with these limits?`, false)) ? suggestedBands : null;
@@ -327,7 +327,7 @@ const bandLines = (): readonly Text[] =>
     return row`  ${word(kind)}: ${clauses([...clausesOf, msg`after ${delay}`])}`;
   });
 
-/** Where a broker is usually found: on this computer, at Home Assistant, beside us as its add-on. */
+/** Where brokers usually are: on this computer, at Home Assistant, and beside us as its add-on. */
 export const usualBrokers: readonly string[] = [
   "mqtt://127.0.0.1:1883",
   "mqtt://homeassistant.local:1883",
@@ -336,13 +336,13 @@ export const usualBrokers: readonly string[] = [
 
 interface FoundBroker {
   readonly url: string;
-  /** It refuses clients without a user name and password. */
+  /** The broker refuses clients without a user name and password. */
   readonly isLocked: boolean;
 }
 
 const lookMs = 2_000;
 
-/** The brokers that answer, in the order given. All are asked at the same time. */
+/** The brokers that answer, in the given order; all are asked at the same time. */
 export async function findBrokers(urls: readonly string[], clock: Clock): Promise<readonly FoundBroker[]> {
   const found = await Promise.all(urls.map((url) => look(url, clock)));
   return found.filter((one) => one !== null);
@@ -360,7 +360,7 @@ async function look(url: string, clock: Clock): Promise<FoundBroker | null> {
       await probe.close();
     } else if (probe.kind === "refused") found = { url, isLocked: true };
   });
-  // A name that cannot be looked up may take far longer than a connection.
+  // Looking up a name may take far longer than connecting.
   await cameWithin(clock, lookMs + 500, asked);
   return found;
 }

@@ -37,27 +37,27 @@ import {
 import { FileExists, mustTakeFiles, secretNames } from "./new-file.js";
 import { findBrokers, adminOf } from "./questions.js";
 
-/* What the browser asks of `init --web`. Each step is given all that was answered so far; only the last one writes. */
+/* The steps of `init --web` in the browser. Each step gets all answers so far; only the last one writes. */
 
 export interface WebPorts extends Omit<InitPorts, "dialogue" | "speech"> {
   /** `greenhouse2mqtt 0.1.0`. */
   readonly writtenBy: string;
-  /** Of the page of the steps, which is to be that of the bridge; null for the usual one. */
+  /** The port of this page, which the bridge's page will take over; null for the usual one. */
   readonly port: () => number | null;
   readonly speech: { choose(language: Language): Promise<void>; readonly tell: Tell };
-  /** Where the bridge's page will be, with its picture for a phone's camera where a phone can reach it. */
+  /** The bridge's future page, with its QR code if a phone can reach it. */
   readonly pageAddress: (configuration: Configuration) => Promise<WrittenPage | null>;
-  /** Called once the files are written, with what runs the bridge. */
+  /** Called once the files are written, with the command that runs the bridge. */
   readonly onDone: (call: string, configuration: Configuration) => void;
 }
 
-/** What the last step tells of the bridge's page. `qr`: a picture as an address of its own. */
+/** The last step's answer about the bridge's page. `qr`: a picture as a data URL. */
 interface WrittenPage {
   readonly page: string;
   readonly qr: string | null;
 }
 
-/** A step that cannot be done as it was asked for, in a sentence for the person. */
+/** A step that cannot be done, with a sentence for the person. */
 class StepRefused extends TextError {
   override name = "StepRefused" as const;
 }
@@ -69,7 +69,7 @@ const name = z.string().trim().max(100);
 const edits = z.object({
   language: z.enum(languages).default("en"),
   user: z.object({ username: name.min(1), password: z.string() }).nullish(),
-  /** Phones and other computers may open the page too. */
+  /** Whether phones and other computers may open the page too. */
   phones: z.boolean().default(false),
   alarms: z.boolean().default(false),
   controllers: z
@@ -88,7 +88,7 @@ const chosen = z.looseObject({ language: z.enum(languages) });
 const isTried = (answer: unknown): answer is { readonly lines: readonly Text[] } =>
   typeof answer === "object" && answer !== null && "lines" in answer;
 
-/** What was answered so far, in the words of `--answers FILE`. */
+/** The answers so far, parsed like those of `--answers FILE`. */
 function answersIn(input: unknown): Answers {
   const { platform, mqtt = {} } = answered.parse(input);
   const answers = givenAnswers(JSON.stringify({ platform, mqtt }), {});
@@ -96,14 +96,14 @@ function answersIn(input: unknown): Answers {
   return answers;
 }
 
-/** Where it is written, and what the account was found to hold. */
+/** The file to write, and what was found in the account. */
 interface Draft {
   readonly file: string;
   readonly ports: WebPorts;
   found: Survey | null;
 }
 
-/** Browser and terminal speak the language that was chosen in the browser. */
+/** Browser and terminal use the language chosen in the browser. */
 const spokenSteps = (steps: Readonly<Record<string, Step>>, speech: WebPorts["speech"]) =>
   Object.fromEntries(
     Object.entries(steps).map(([name, step]): [string, Step] => [
@@ -145,7 +145,7 @@ const brokerOutcome = async (answers: Answers, { file, ports }: Draft) =>
     ? { ok: true, areSwapped: false, lines: [] }
     : outcomeOf(answers, "mqtt", file, ports);
 
-/** What `init` and, where the account was looked through, `discover` would write. */
+/** The text that `init` would write or, after a scan of the account, `discover`. */
 async function textOf(answers: Answers, language: Language, { file, ports, found }: Draft) {
   const secretsFile = secretsBeside(file);
   const taken = await secretNames(secretsFile);
@@ -182,7 +182,7 @@ async function write(given: Edits, answers: Answers, draft: Draft) {
   return { file, page: null, qr: null, ...(await ports.pageAddress(loaded.configuration)) };
 }
 
-/** Asks the account what there is; only reads are sent, and nothing of it is kept. */
+/** Scans the account; only reads are sent, and nothing is kept on disk. */
 async function surveyOf(answers: Answers, file: string, ports: WebPorts): Promise<Survey> {
   const { clock, random, stop } = ports;
   const loaded = await loadedFrom(firstFiles(answers, new Set()), file, ports.env);
@@ -190,7 +190,7 @@ async function surveyOf(answers: Answers, file: string, ports: WebPorts): Promis
   const { configuration } = loaded;
   const { concurrency, business_url, realtime_url, requests_per_minute } = configuration.platform;
   const dataDir = configuration.data_dir;
-  // A token that was got for this is not kept: nothing is written before everything is known.
+  // The token for this is not kept: nothing is written before everything is known.
   const files = { ...nodeFiles, writePrivate: () => Promise.resolve() };
   const platform = createPlatform(configuration.platform, { clock, random, log: silentLog, dataDir, files });
   const meter = new Meter({ write: () => undefined }, clock, requests_per_minute);
@@ -206,7 +206,7 @@ async function surveyOf(answers: Answers, file: string, ports: WebPorts): Promis
   }
 }
 
-/** Of the text that `discover` would write, what can be named anew, made of another kind, or left out; greenhouses first. */
+/** The parts of `discover`'s text that a person may rename, give another kind, or leave out; greenhouses first. */
 function controllersIn(text: string, { devices }: Survey) {
   const [houses, others]: [object[], object[]] = [[], []];
   editedYaml(text, (root) => {
@@ -277,6 +277,6 @@ function editActuators(
       if (wanted.name !== "" && wanted.name !== scalarIn(value, "name")) set(id, "name", wanted.name);
     }
   }
-  // A section without anything in it would be one without a value.
+  // A section without entries would be a key without a value.
   if (section.items.length === 0 && isMap(controller)) controller.delete("actuators");
 }

@@ -23,22 +23,25 @@ import {
   screenOf,
 } from "../../terminal/context.js";
 
-/** Where the page of the bridge will be, too; where this port is taken it could not have it either. */
+/** The bridge's page will use this port too; if it is taken, the page could not have it either. */
 const usualPort = 8099;
-/** The browser gets the last answer before its server goes. */
+/** Time for the browser to get the last answer before its server ends. */
 const lastAnswerMs = 500;
 
 type Say = (text: Text) => void;
 
 interface Written {
-  /** What runs the bridge. */
+  /** The command that runs the bridge. */
   readonly call: string;
-  /** Null where something is left to do first. */
+  /** Null if something has to be done first. */
   readonly configuration: Configuration | null;
   readonly lines: readonly string[];
 }
 
-/** `greenhouse2mqtt init --web`: asks in a browser of this computer, or of one that reaches `--host`, and ends once the files are written. */
+/**
+ * `greenhouse2mqtt init --web`: asks in a browser of this computer, or of one that reaches `--host`, and ends once the
+ * files are written.
+ */
 export async function initWeb(
   context: ProcessContext,
   { config, dataDir, host = "127.0.0.1" }: CommonOptions & { readonly host?: string },
@@ -86,7 +89,7 @@ interface Uploaded {
   readonly language: string;
 }
 
-/** The bridge of a backup, in the place of the questions. */
+/** Restores a backup instead of asking questions. */
 export async function restoredHere(
   { bytes, password, language }: Uploaded,
   options: Pick<CommonOptions, "config" | "dataDir">,
@@ -105,7 +108,7 @@ export async function restoredHere(
   });
   const lines = said.map((line) => speech.tell(line));
   const [program, flag] = await callOf(runsBy, { data_dir: dirname(runsBy) });
-  // Of an account it is the account's own, and not that of the fleet.
+  // An account has a data directory of its own, not the fleet's.
   const folder = options.dataDir === undefined || of === "account" ? [] : ["--data-dir", options.dataDir];
   const result = of === "bridge" ? await loadConfiguration(file, { env }) : null;
   const configuration = result?.ok === true ? result.configuration : null;
@@ -115,7 +118,7 @@ export async function restoredHere(
   return { file, lines, page: found?.page ?? null, qr: found?.qr ?? null };
 }
 
-/** Where the questions are asked, and the code that opens them. */
+/** Says where the questions are asked, and the code that opens them. */
 const invitation = (host: string, url: string, code: string, hint: Text | null): readonly Text[] => [
   isLoopback(host)
     ? msg`Open  ${url}  in a browser of this computer; the code is  ${code}`
@@ -123,14 +126,14 @@ const invitation = (host: string, url: string, code: string, hint: Text | null):
   ...(hint === null ? [] : [hint]),
 ];
 
-/** Where the bridge's page will be. */
+/** The address of the bridge's future page. */
 async function pageAddress({ http }: Configuration) {
   const { pageAddressFor, qrPictureOf } = await features.http.pageAddress();
   const found = http === false ? null : pageAddressFor(http, http.port);
   return found && http ? { page: found.url, qr: await qrPictureOf(http, http.port) } : null;
 }
 
-/** Where the page will be for a phone, and its address for the phone's camera. */
+/** Prints where phones will find the page, with its QR code on a terminal. */
 export async function sayPage(
   { out, isTerminal }: Pick<ProcessContext, "out" | "isTerminal">,
   { http }: Configuration,
