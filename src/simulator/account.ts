@@ -2,7 +2,7 @@ import { clamp } from "./weather.js";
 
 export type NameLanguage = "en" | "zh";
 
-/** What a thing of the account is called; sensors keep their Chinese names, as a real platform's do. */
+/** Names of a thing of the account; sensors keep their Chinese names, as on a real platform. */
 export type Names = Readonly<Record<NameLanguage, string>>;
 
 interface Station {
@@ -10,7 +10,7 @@ interface Station {
   readonly name: string;
 }
 
-/** A device of the account. `isController` tells whether the list of all controllers shows it. */
+/** A device of the account. `isController`: whether the list of all controllers shows it. */
 export interface Device {
   readonly code: string;
   readonly id: number;
@@ -22,14 +22,14 @@ export interface Device {
 
 export interface Account {
   readonly stations: readonly Station[];
-  /** In the order lists show them. */
+  /** In the order of the lists. */
   readonly devices: ReadonlyMap<string, Device>;
 }
 
 /** `all`: every device type of the interface; `C001`: nothing but sunlight greenhouse controllers. */
 export type AccountMix = "all" | "C001";
 
-/** A device type of the interface (system 1), with the lists of devices that hold it. */
+/** A device type of the interface (system 1), with the lists that contain its devices. */
 interface DeviceType {
   readonly title: string;
   readonly prefix: string;
@@ -55,7 +55,7 @@ const types = {
 
 export const deviceTypes: ReadonlyMap<string, DeviceType> = new Map(Object.entries(types));
 
-/** What each station has beside its controllers. */
+/** Device types that each station has beside its controllers. */
 const extras = ["W001", "V003", "V008", "V009"] as const;
 
 const places: readonly Names[] = Object.entries({
@@ -73,7 +73,7 @@ const places: readonly Names[] = Object.entries({
 const perStation = 12;
 const mostStations = 50;
 
-/** The `nth` station, from 0. */
+/** The name of station number `nth`, from 0. */
 function stationName(language: NameLanguage, nth: number): string {
   const place = places[nth % places.length]?.[language] ?? "";
   const round = Math.floor(nth / places.length) + 1;
@@ -83,8 +83,8 @@ function stationName(language: NameLanguage, nth: number): string {
 
 /**
  * An account of `controllers` (1 to 10,000) controllers in stations of at least twelve. With the mix `all`, the second,
- * tenth, eighteenth ... is a fertilizer machine, and each station also has a weather station and three kinds of cameras,
- * which come on top of that number.
+ * tenth, eighteenth ... is a fertilizer machine. Each station then has a weather station and three kinds of cameras in
+ * addition.
  */
 export function accountOf(controllers: number, mix: AccountMix, language: NameLanguage = "zh"): Account {
   const count = clamp(Math.floor(controllers), 1, 10_000);

@@ -21,39 +21,39 @@ export const roles = [
 
 export type Role = (typeof roles)[number];
 
-/** How far each device is, 0 to 1. */
+/** How far each device has moved, 0 to 1. */
 export type Levels = Record<Role, number>;
 
 /** Every device at its zero end. */
 export const restingLevels = (): Levels => Object.fromEntries(roles.map((role) => [role, 0])) as Levels;
 
 /**
- * What an address is. Besides the kinds of actuators: `mode` and `position` are the two halves of a device whose
- * specified-position mode has an address of its own, `parameter` takes any number, `reading` takes nothing.
+ * What an address is. Beside the kinds of actuators, `mode` and `position` are the halves of a device whose
+ * specified-position mode has its own address; `parameter` takes any number, `reading` takes nothing.
  */
 export type RowKind = ActuatorKind | "mode" | "position" | "parameter" | "reading";
 
 export interface AddressRow {
   readonly address: string;
   readonly names: Names;
-  /** Control-parameter type id (system 2); null where the interface names no group, such as motors. */
+  /** Control-parameter type id (system 2); null where the interface names none, as for motors. */
   readonly group: number | null;
   readonly kind: RowKind;
   readonly initial: string;
-  /** The key this address gets in a printed configuration; null where it is no actuator. */
+  /** The address's key in a printed configuration; null if it is no actuator. */
   readonly id: string | null;
-  /** From one end to the other. */
+  /** Travel time from one end to the other. */
   readonly travelMs: number;
   readonly roles: readonly Role[];
-  /** The value beside the documented ones that leaves it to the local controller. */
+  /** The value, beside the documented ones, that leaves the device to the local controller. */
   readonly automatic?: string;
-  /** Of a `mode`, where its degree is; of a `position`, where its mode is. */
+  /** For a `mode`, the address of its degree; for a `position`, that of its mode. */
   readonly otherHalf?: string;
 }
 
 export type AddressTable = ReadonlyMap<string, AddressRow>;
 
-/** A device behind it is named last, by its id, or by others where these are given; it travels for so many seconds. */
+/** `id` also names the device behind the address, unless `others` are given. */
 function row(
   address: string,
   [zh, en]: readonly [string, string],
@@ -68,7 +68,7 @@ function row(
   return { address, names: { zh, en }, group, kind, initial, id, travelMs: travelS * 1000, roles: behind };
 }
 
-/** A device whose mode stays where it is and whose degree has an address of its own; one of the first takes no degree. */
+/** Splits a device into a mode and a degree with addresses of their own; the mode's address takes no degree. */
 function inHalves(whole: AddressRow, position: string): readonly AddressRow[] {
   const names = { zh: `${whole.names.zh}开度`, en: `${whole.names.en} position` };
   const degree = whole.initial === "10010" ? "100" : "0";
@@ -90,7 +90,7 @@ const plan = (n: (typeof plans)[number], initial: string): AddressRow => {
 const calibration = (n: number, initial: string): AddressRow =>
   row(`70${n}`, [`通道${n}校准`, `Channel ${n} calibration`], 211, "reading", initial);
 
-/** The one device whose mode and position have an address each on every platform. */
+/** The one device whose mode and position have separate addresses on every platform. */
 export const louvre = { mode: "108", position: "109" } as const;
 
 const sunlightGreenhouse: readonly AddressRow[] = [
@@ -134,10 +134,10 @@ const fertilizerMachine: readonly AddressRow[] = [
   row("801", ["废液回收模式", "Waste-liquid recovery"], 219, "parameter", "1"),
 ];
 
-/** What a type may hold beside its actuators: limits, times, counters, some of which look like degrees. */
+/** What a type may contain beside its actuators: limits, times, counters; some look like degrees. */
 const beside = ["45", "0", "100", "-3", "7", "180", "250", "1", "60", "00020", "99", "3600"];
 
-/** The same rows with a dozen more addresses in each type, around those of its actuators. */
+/** Adds a dozen addresses to each type, around those of its actuators. */
 function crowd(rows: readonly AddressRow[]): readonly AddressRow[] {
   const groups = new Set(rows.flatMap(({ group }) => group ?? []));
   const more = [...groups].flatMap((group) =>
@@ -160,16 +160,19 @@ const rowsOf = new Map([
   ["C003", fertilizerMachine],
 ]);
 
-/** What of the addresses may be otherwise. */
+/** How addresses may differ. */
 export interface AddressManners {
-  /** What a type holds: the addresses of its actuators, or many others around them. */
+  /** What a type contains: the addresses of its actuators, or many others around them. */
   readonly inType: "own" | "many";
   readonly readings: Readings;
 }
 
 const usual: AddressManners = { inType: "own", readings: new Set() };
 
-/** The addresses of each device type (system 1); empty for cameras and weather stations. The controllers of an account share them. */
+/**
+ * The addresses of each device type (system 1); empty for cameras and weather stations. All controllers of an account
+ * share them.
+ */
 export function addressTables(manners: Partial<AddressManners> = {}): (type: string) => AddressTable {
   const { inType, readings } = { ...usual, ...manners };
   const tables = new Map(
@@ -184,9 +187,9 @@ export function addressTables(manners: Partial<AddressManners> = {}): (type: str
 export const addressTable = (type: string, manners: Partial<AddressManners> = {}): AddressTable =>
   addressTables(manners)(type);
 
-/* What a device does with the values that reach its addresses. */
+/* How a device reacts to values that reach its addresses. */
 
-/** Where a value sends a device; `hold` stops it where it is, `auto` leaves it to the local controller. */
+/** Where a value moves a device; `hold` stops it, `auto` leaves it to the local controller. */
 export type Target = number | "hold" | "auto";
 
 /** Whether mode and degree share one address of this kind. */
@@ -194,7 +197,7 @@ export const takesDegrees = (kind: RowKind): boolean => isWindow(kind);
 
 const degree = /^(?:\d{1,2}|100)$/;
 
-/** A register of a positioner holds an opening degree rather than a mode. */
+/** Whether a positioner's register holds an opening degree rather than a mode. */
 export const isDegree = (value: string): boolean => degree.test(value);
 
 type Values = Readonly<Record<string, readonly Target[]>>;
@@ -202,10 +205,10 @@ type Values = Readonly<Record<string, readonly Target[]>>;
 const modes: Values = { "10010": [1], "10001": [0], "11000": ["auto"], "10100": ["hold"] };
 const switched: Values = { "1010": [1], "1001": [0], "1100": ["auto"] };
 
-/** The value of an irrigation plan that waters all plans in turn. */
+/** Value of an irrigation plan that waters all plans in turn. */
 export const rotation = "11111111";
 
-/** The values that are neither those of windows nor those of plain machines. */
+/** Values other than those of windows and plain machines. */
 const ownValues: Partial<Record<RowKind, Values>> = {
   mode: modes,
   irrigation: { ...switched, [rotation]: [1] },
@@ -216,7 +219,7 @@ const ownValues: Partial<Record<RowKind, Values>> = {
   custom: { "0110": [0.5], "1001": [1] },
 };
 
-/** Where a value sends the devices behind an address, one target for each; null for a value that it does not know. */
+/** Where a value moves the devices behind an address, one target for each; null for an unknown value. */
 function meaningOf({ kind, automatic }: AddressRow, value: string): readonly Target[] | null {
   if (value === automatic) return stages.map(() => "auto");
   if (kind === "parameter") return /^-?\d{1,6}$/.test(value) ? [] : null;
@@ -226,26 +229,26 @@ function meaningOf({ kind, automatic }: AddressRow, value: string): readonly Tar
   return Object.hasOwn(values, value) ? (values[value] ?? null) : null;
 }
 
-/** Where a register's value sends the devices behind it; one that it does not know holds them. */
+/** Where a register's value moves the devices behind it; an unknown value holds them. */
 export const targetsOf = (row: AddressRow, value: string): readonly Target[] =>
   meaningOf(row, value) ?? row.roles.map(() => "hold");
 
-/** Whether the local controller decides while a register holds this. */
+/** Whether the local controller decides while a register holds this value. */
 export const isAutomatic = (row: AddressRow, value: string): boolean =>
   targetsOf(row, value).includes("auto");
 
-/** Why a device does nothing with a value it was sent. */
+/** Why a device does nothing with a value. */
 export type Ignored =
   "ignored_no_position_mode" | "ignored_before_on" | "ignored_unknown_value" | "ignored_read_only";
 
-/** What the device remembers that decides whether a value counts. */
+/** The state of a device that decides whether a value counts. */
 export interface DeviceMemory {
   readonly read: (address: string) => string | null;
-  /** The light was switched on with `1010` as this device demands. */
+  /** The light was switched on with `1010`, which this device requires. */
   readonly isLit: boolean;
 }
 
-/** What the device does with a value sent to this address: null when it takes it, else why not. */
+/** Why the device ignores a value sent to this address; null if it takes it. */
 export function judgeValue(row: AddressRow, value: string, { read, isLit }: DeviceMemory): Ignored | null {
   const { address, kind, otherHalf = address } = row;
   if (kind === "reading") return "ignored_read_only";

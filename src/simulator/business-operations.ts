@@ -40,7 +40,7 @@ export const deviceList: Operation = (call) => {
   return success({ ...layOut(shown, platform.dialect.listLayout), ...count });
 };
 
-/** Shown in the documented envelope by every dialect. */
+/** Every dialect uses the documented envelope here. */
 export const allControllers: Operation = (call) => {
   const { platform, requestId } = call;
   const isAll = platform.dialect.everything || platform.readings.has("clients_are_controllers");
@@ -59,7 +59,7 @@ export const allControllers: Operation = (call) => {
 
 const usualPage = 5;
 
-/** All of it; with the fault `paged` no more than a page, whose size may be asked for, beside the count of all. */
+/** All items; with the fault `paged` one page, whose size the query may give, beside the count of all. */
 function pageOf<Item>(call: Call, items: readonly Item[]): { shown: readonly Item[]; count: Fields } {
   const fault = call.platform.fault(["paged"], call);
   if (fault === null) return { shown: items, count: {} };
@@ -76,7 +76,7 @@ const streamOf = (platform: Platform, device: Device): string => {
   return `https://${login}video.example.com/live/${device.code}.flv`;
 };
 
-/** The fields of the interface's device item; the customer id is a Long beyond 2^53. */
+/** The fields of the interface's device item; the customer id is a Long above 2^53. */
 function deviceFields(platform: Platform, device: Device, index: number): Fields {
   const { code, id, isController, name, station, type } = device;
   return {
@@ -94,7 +94,7 @@ function deviceFields(platform: Platform, device: Device, index: number): Fields
     channel: 1,
     number: index + 1,
     version: isController ? 3 : 1,
-    // Extension fields that could be taken for the device's own where a program mixes them up.
+    // Extension fields that a careless program could take for the device's own.
     ...(platform.dialect.extension === "filled"
       ? { tag: "east", prefix: "SD", type: "EXT-7" }
       : { tag: "", prefix: "", type: "" }),
@@ -117,7 +117,7 @@ const hourMs = 3_600_000;
 const hoursShown = 24;
 const round = (value: number): number => Math.round(value * 10) / 10;
 
-/** The weather of the last day, hour by hour, oldest first. */
+/** The weather of the last day by hour, oldest first. */
 function lastHours({ simulatedNow, sky }: Platform) {
   const newest = Math.floor(simulatedNow / hourMs) * hourMs;
   return Array.from({ length: hoursShown }, (_, index) => {
@@ -134,14 +134,14 @@ function lastHours({ simulatedNow, sky }: Platform) {
   });
 }
 
-/** An hour of every day in which the station was not heard. */
+/** An hour of every day for which the station has no data. */
 const silentHour = 5;
 
-/** Dated in real time also before the simulation began; an hour is missing, and a page is a page. */
+/** Dates are in real time, even before the simulation began; an hour is missing, and a page is a page. */
 export const weatherList: Operation = (call) => {
   const { now, simulatedNow, timeline, dialect } = call.platform;
   const asked = call.platform.devices.get(call.request.query.deviceCode ?? "");
-  // Nobody keeps the climate of a greenhouse there; without a device it is the weather of the account.
+  // The platform keeps no climate of greenhouses; without a device it gives the weather of the account.
   const isKept = asked === undefined || asked.type === "W001";
   const heard = isKept ? lastHours(call.platform).filter((_, index) => index !== silentHour) : [];
   const items = heard.map(({ at, weather }): Named => {

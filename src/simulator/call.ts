@@ -3,7 +3,7 @@ import type { FaultTarget } from "./faults.js";
 import type { Platform, PostRecord } from "./platform.js";
 import { type Answer, failure } from "./shapes.js";
 
-/** A request as any transport hands it over. Header names are lower case; the body is text. */
+/** A request, independent of its transport. Header names are lower case; the body is text. */
 export interface PlatformRequest {
   readonly host: PlatformHost;
   readonly method: string;
@@ -13,12 +13,12 @@ export interface PlatformRequest {
   readonly body: string | null;
 }
 
-/** A request whose operation is known. */
+/** A request with a known operation. */
 export interface Call extends FaultTarget {
   readonly platform: Platform;
   readonly request: PlatformRequest;
   readonly requestId: string;
-  /** Of a POST of a value; what is wrong with its body, if anything is. */
+  /** For a POST of a value, with what is wrong in its body, if anything is. */
   readonly post: { readonly record: PostRecord; readonly mistake: Mistake | null } | null;
 }
 

@@ -1,6 +1,6 @@
 /*
- * The tables of control values as the interface document has them, and which devices take them. They stand here once more and are not
- * the program's: what the program sends is judged by them, so a mistake there must not be one here. A test reads both against the
+ * Control values as the interface document has them, and the devices that take them. A copy apart from the program's
+ * own tables: it judges what the program sends, so a mistake there must not be one here. A test compares both with the
  * text of the document.
  */
 
@@ -11,7 +11,7 @@ const machineValues = {
   "1100": "automatic",
 } as const;
 
-/** Skylights, shade curtains and all that goes to a specified position. */
+/** Skylights, shade curtains and everything else with a specified position. */
 const windowValues = {
   "10010": "manual open",
   "10001": "manual close",
@@ -46,10 +46,10 @@ const motorStop = "00000100";
 
 const windows = ["skylight", "shade_curtain", "thermal_curtain", "side_vent", "positioner"];
 
-/** Devices that go to a degree after the mode. */
+/** Devices that go to a degree after the mode was sent. */
 export const isWindow = (kind: string): boolean => windows.includes(kind);
 
-/** The table of a device; machines are all that stand in no other. */
+/** The table for a kind of device; machines are all kinds without another table. */
 export function documentedValues(kind: string): Readonly<Record<string, string>> {
   if (isWindow(kind) || kind === "mode") return windowValues;
   if (kind === "fan_wet_curtain") return fanValues;

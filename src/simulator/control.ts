@@ -21,11 +21,11 @@ import type { Platform, PostRecord } from "./platform.js";
 import { sensorTable, type StationMessage, stationMessages } from "./sensors.js";
 import { isFields } from "./shapes.js";
 
-/** What a platform that is served does about its controls. */
+/** What a platform that is served does after a control was used. */
 interface Served {
-  /** Opens and closes ports after a change of the outages, and resolves when that is done. */
+  /** Opens and closes ports after a change of outages; resolves when that is done. */
   readonly obeyOutages: () => Promise<void>;
-  /** Pushes what changed since the last look. */
+  /** Pushes what has changed since the last call. */
   readonly look: () => void;
 }
 
@@ -42,9 +42,9 @@ const noDevice = (code: string) => new Error(`the simulated account has no devic
 /** What a person, a demo or a test can do to the simulated platform. Unknown codes throw an error that names them. */
 export type SimulatorControl = ReturnType<typeof createControl>;
 
-/** The controls of a platform; `now` gives real epoch ms. */
+/** The controls of a platform; `now` returns real epoch ms. */
 export function createControl(platform: Platform, now: () => number, served = unserved) {
-  /** The platform brought up to now. */
+  /** The platform, advanced to now. */
   const current = (): Platform => {
     advance(platform, now());
     return platform;
@@ -62,7 +62,7 @@ export function createControl(platform: Platform, now: () => number, served = un
   };
 }
 
-/** Who is in the account. */
+/** Controls for the devices of the account. */
 function accountControl(platform: Platform) {
   const { account, devices } = platform;
   const deviceOf = (code: string) => {
@@ -86,9 +86,9 @@ function accountControl(platform: Platform) {
   };
 }
 
-/** What happens to a device and its sensors. */
+/** Controls for a device and its sensors. */
 function deviceControl(device: (code: string) => SimulatedController, { look }: Served) {
-  /** Pushes what is so before and after: of two changes between two looks the second could undo the first. */
+  /** Pushes the state before and after: of two changes between two looks, the second could undo the first. */
   const change = (code: string, make: (controller: SimulatedController) => void): void => {
     const controller = device(code);
     look();
@@ -98,7 +98,7 @@ function deviceControl(device: (code: string) => SimulatedController, { look }: 
   return {
     setOnline: (code: string, isOnline: boolean): void =>
       change(code, (controller) => controller.disconnect(isOnline ? -Infinity : Infinity)),
-    /** A register is set elsewhere, without the device's rules. */
+    /** Sets a register as from elsewhere, without the device's rules. */
     moveByHand: (code: string, address: string, value: string): void =>
       change(code, (controller) => {
         if (!controller.table.has(address)) throw noAddress(code, address);
@@ -106,7 +106,7 @@ function deviceControl(device: (code: string) => SimulatedController, { look }: 
       }),
     freezeSensors: (code: string): void => device(code).freeze(Infinity),
     unfreezeSensors: (code: string): void => device(code).freeze(-Infinity),
-    /** A sensor (name or factor) reports this, written as it stands, until `clearSensor`. */
+    /** Makes a sensor (name or factor) report this value, unchanged, until `clearSensor`. */
     setSensor: (code: string, sensor: string, raw: string | number | boolean | null): void => {
       const controller = device(code);
       if (
@@ -122,7 +122,7 @@ function deviceControl(device: (code: string) => SimulatedController, { look }: 
 const noAddress = (code: string, address: string) =>
   new Error(`${code} has no address ${JSON.stringify(address)}`);
 
-/** What is wrong with the platform, its weather, and how its time passes. */
+/** Controls for the platform's faults, its weather, and how its time passes. */
 function platformControl(platform: Platform, current: () => Platform, { obeyOutages }: Served) {
   const { faults, outages: down, silent, sky, timeline, tokens } = platform;
   const weather = (kind: "storm" | "rain") => (isOn: boolean) => {
@@ -139,7 +139,7 @@ function platformControl(platform: Platform, current: () => Platform, { obeyOuta
       faults.arm(spec, current().now);
       current();
     },
-    /** Disarms every fault, brings back both hosts and the push channels; what already happened to devices stays. */
+    /** Disarms every fault and restores both hosts and the push channels; what has happened to devices stays. */
     clearFaults: (): Promise<void> => {
       for (const gone of [faults, down, silent]) gone.clear();
       platform.setPush("normal", Infinity);
@@ -163,7 +163,7 @@ function platformControl(platform: Platform, current: () => Platform, { obeyOuta
 }
 
 function views(current: () => Platform, device: (code: string) => SimulatedController) {
-  /** Register values with the real instants at which they were put. */
+  /** Values of a register with the real times at which they were set. */
   const heldValues = (code: string, address: string): readonly HeldValue[] => {
     const history = device(code).history(address);
     return history.map((value) => ({ ...value, at: current().timeline.realAt(value.at) }));
@@ -175,7 +175,7 @@ function views(current: () => Platform, device: (code: string) => SimulatedContr
       platform.settle();
       return [...platform.posts];
     },
-    /** What the weather station says now. */
+    /** The present messages of the weather station. */
     weather: (): readonly StationMessage[] => {
       const { now, silent, simulatedNow, sky } = current();
       const isSilent = (sensor: string) =>
@@ -184,7 +184,7 @@ function views(current: () => Platform, device: (code: string) => SimulatedContr
     },
     requests: (): Readonly<Partial<Record<OperationName | "unknown", number>>> =>
       Object.fromEntries(current().requests),
-    /** What is really so at one address, whatever the platform tells. */
+    /** The true state at an address, whatever the platform shows. */
     trueState: (code: string, address: string) => {
       const controller = device(code);
       const value = controller.register(address);
@@ -208,7 +208,7 @@ const spec: Reader<FaultSpec> = (value) => {
   const { faults, errors } = parseFault(value, "fault");
   return faults[0] ?? fail(`a fault: ${errors.join("; ")}`);
 };
-/** A field that need not be there. */
+/** Reads a field that may be missing. */
 const optional =
   (read: Reader<unknown>, usual?: unknown): Reader<unknown> =>
   (value) =>
@@ -222,7 +222,7 @@ const sensor: Field = ["sensor", text];
 const on: Field = ["on", flag];
 const host: Field = ["host", optional(word(hosts), "both")];
 
-/** What a request may carry in `do`: the control and its arguments in their order. */
+/** The values of `do` in a request: each control with its arguments in order. */
 const actions: Readonly<Record<string, readonly [control: keyof SimulatorControl, ...fields: Field[]]>> = {
   set_online: ["setOnline", controller, ["online", flag]],
   freeze_sensors: ["freezeSensors", controller],
@@ -248,7 +248,7 @@ const actions: Readonly<Record<string, readonly [control: keyof SimulatorControl
 
 export const controlWords: readonly string[] = Object.keys(actions);
 
-/** Performs `{"do": "...", ...}`; a mistake in it is answered with 400 and what was expected. */
+/** Performs `{"do": "...", ...}`; answers a mistake in it with 400 and what was expected. */
 export async function performControl(control: SimulatorControl, json: unknown): Promise<ControlReply> {
   try {
     if (!isFields(json)) throw new Error("expected a JSON object");
@@ -263,7 +263,7 @@ export async function performControl(control: SimulatorControl, json: unknown): 
         throw new Error(`"${key}" must be ${messageOf(error)}`, { cause: error });
       }
     });
-    // The readers of its fields stand for the types of its arguments.
+    // The readers of the fields guarantee the types of the arguments.
     const perform = control[name] as (...given: unknown[]) => unknown;
     await perform(...given);
     return { status: 200, body: { ok: true } };
@@ -279,7 +279,7 @@ const wrong = (error: unknown): ControlReply => ({
   body: { ok: false, message: messageOf(error) },
 });
 
-/** Answers `GET /_simulator/<view>`; null for a view there is not. */
+/** Answers `GET /_simulator/<view>`; null for an unknown view. */
 export function controlView(
   control: SimulatorControl,
   view: string,

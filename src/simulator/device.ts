@@ -14,7 +14,7 @@ import { onTaken, type Readings, toldInstead } from "./readings.js";
 import { type Sample, type SampleItem, sampleOf } from "./sensors.js";
 import { mix, type Sky, textSeed } from "./weather.js";
 
-/** Who put a value into a register. */
+/** What put a value into a register. */
 export type Cause = "initial" | "command" | "hand" | "storm" | "rain" | "rotation_end" | "revert" | "idle";
 
 export interface HeldValue {
@@ -25,7 +25,7 @@ export interface HeldValue {
 
 interface PendingValue extends HeldValue {
   readonly address: string;
-  /** Dropped unless the register still holds this. */
+  /** Dropped unless the register still holds this value. */
   readonly onlyIf?: string;
   readonly onSettled?: (effect: "taken" | "offline" | Ignored) => void;
 }
@@ -43,17 +43,17 @@ export interface World {
 const rotationMs = 30 * 60_000;
 const mostHeld = 1_000;
 
-/** One device of the account with its registers and the greenhouse behind it. Instants are simulated epoch ms. */
+/** One device of the account, with its registers and the greenhouse behind it. Times are simulated epoch ms. */
 export class SimulatedController {
   readonly device: Device;
   readonly table: AddressTable;
   readonly plant: Plant;
   readonly #world: World;
   readonly #seed: number;
-  /** What registers held when; one that was not touched costs nothing. */
+  /** The history of each register that was touched. */
   readonly #held = new Map<string, HeldValue[]>();
   #pending: readonly PendingValue[] = [];
-  /** Values that came while it was off the platform, which has kept them for it. */
+  /** Values that came while the device was offline, kept for it by the platform. */
   #queued: readonly { readonly address: string; readonly value: string }[] = [];
   #isLit = false;
   #now: number;
@@ -83,7 +83,7 @@ export class SimulatedController {
     this.#takeQueued();
   }
 
-  /** The platform keeps a value for it until it is back. */
+  /** Lets the platform keep a value until the device is back. */
   queue(address: string, value: string): void {
     this.#queued = [...this.#queued, { address, value }];
   }
@@ -95,13 +95,13 @@ export class SimulatedController {
     for (const one of queued) this.#settle({ ...one, at: this.#now, by: "command" });
   }
 
-  /** Lets a value arrive at the device later (or now); values of one instant arrive in the order given. */
+  /** Lets a value arrive at the device later, or now; values of the same time arrive in the given order. */
   schedule(value: PendingValue): void {
     if (value.at <= this.#now) this.#settle(value);
     else this.#pending = [...this.#pending, value].sort((a, b) => a.at - b.at);
   }
 
-  /** Puts a value into a register as it stands, whatever the device would say to it. */
+  /** Puts a value into a register, whatever the device would do with it. */
   put(address: string, value: string, by: Cause): void {
     const row = this.table.get(address);
     if (!row) return;
@@ -110,7 +110,7 @@ export class SimulatedController {
     this.#held.set(address, [...this.history(address).slice(1 - mostHeld), held]);
     const forgets = this.#world.manners.lightWants === "after_off" && value === "1001";
     if (row.kind === "light") this.#isLit = value === "1010" || (this.#isLit && !forgets);
-    // A register that is idle again says nothing to what it has set going.
+    // A register that returns to idle does not change what it has started.
     if (by !== "idle") this.plant.drive(row, value);
     if (value === rotation) {
       const end = { at: this.#now + rotationMs, address, value: "1001", by: "rotation_end" } as const;
@@ -125,26 +125,26 @@ export class SimulatedController {
     this.#world.onChange(this.device, address, held);
   }
 
-  /** Whether a value has arrived that was not looked at yet. */
+  /** Whether a value has arrived that was not handled yet. */
   hasDue(at: number): boolean {
     const next = this.#pending[0];
     return (next !== undefined && next.at <= at) || (this.#queued.length > 0 && at >= this.#offlineUntil);
   }
 
-  /** What a register truly holds, or held at an instant; null for an address the device does not have. */
+  /** What a register truly holds, or held at a given time; null for an address that the device lacks. */
   register(address: string, at = Infinity): string | null {
     const earlier = this.#held.get(address)?.findLast((held) => held.at <= at);
     return earlier?.value ?? this.table.get(address)?.initial ?? null;
   }
 
-  /** All that a register held, oldest first; only the newest values are kept. */
+  /** The values of a register, oldest first; only the newest are kept. */
   history(address: string): readonly HeldValue[] {
     const initial = this.table.get(address)?.initial;
     if (initial === undefined) return [];
     return this.#held.get(address) ?? [{ at: this.#world.startAt, value: initial, by: "initial" }];
   }
 
-  /** What the device answers for an address; null for one it does not have. */
+  /** What the device answers for an address; null for one that it lacks. */
   read(address: string): string | null {
     const value = this.register(address);
     const row = this.table.get(address);
@@ -152,19 +152,22 @@ export class SimulatedController {
     const told = toldInstead(this.#world.readings, { row, value, level: this.#openness(row) });
     if (told !== null || !isDegree(value)) return told ?? value;
     const { positionReads } = this.#world.manners;
-    // Where the position has an address of its own the degree is all that it holds.
+    // If the position has its own address, that register holds only the degree.
     if (positionReads === "mode" && takesDegrees(row.kind)) return "10100";
     const [role, ...others] = row.roles;
     if (positionReads !== "travelling" || role === undefined || others.length > 0) return value;
     return String(Math.round(100 * this.#openness(row)));
   }
 
-  /** How far the first device behind an address is, in the words of its register. */
+  /** How far the first device behind an address is open, 0 to 1. */
   #openness({ roles: [role] }: AddressRow): number {
     return role === undefined ? 0 : this.plant.levels[role];
   }
 
-  /** How far each device behind an address is, 0 to 1, how often its motor started, and whether any still moves. */
+  /**
+   * For each device behind an address: its level, 0 to 1, and how often its motor started. Also whether any still
+   * moves.
+   */
   position({ roles }: AddressRow) {
     const { levels, starts } = this.plant;
     return {
@@ -178,19 +181,19 @@ export class SimulatedController {
     return this.#now >= this.#offlineUntil;
   }
 
-  /** Off the platform until an instant; a past one brings it back. */
+  /** Takes the device offline until a given time; a past one brings it back. */
   disconnect(until: number): void {
     this.#hold();
     this.#offlineUntil = until;
   }
 
-  /** Sensors stop reporting until an instant; a past one lets them go on. */
+  /** Stops the sensors until a given time; a past one lets them go on. */
   freeze(until: number): void {
     this.#hold();
     this.#frozenUntil = until;
   }
 
-  /** A sensor (name or factor) reports this instead of a reading until an instant. */
+  /** Makes a sensor (name or factor) report this instead of a reading, until a given time. */
   breakSensor(sensor: string, value: SampleItem["value"], until: number): void {
     this.#broken.set(sensor, { value, until });
   }
@@ -199,7 +202,7 @@ export class SimulatedController {
     this.#broken.delete(sensor);
   }
 
-  /** The newest readings the platform got from this device. */
+  /** The newest readings that the platform has from this device. */
   sample(): Sample {
     if (!this.#isHeld()) this.#frozen = null;
     const sample = this.#frozen ?? this.#freshSample();

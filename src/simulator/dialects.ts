@@ -1,28 +1,28 @@
 export type TimeForm = "local" | "local_slashes" | "iso_utc" | "iso_offset" | "epoch_s" | "epoch_ms";
 
-/** Where the items of a list are: `data`, `data.list`, `data.records`, `rows`, or `data` keyed by each item's name. */
+/** Where a list has its items: `data`, `data.list`, `data.records`, `rows`, or `data` keyed by each item's name. */
 export type ListLayout = "array" | "list" | "records" | "rows" | "keyed";
 
 /**
- * One way a platform could fill in what its interface document leaves open. Whatever the document shows is the same in
- * all of them, but for numbers written as text.
+ * One way in which a platform could fill in what its interface document leaves open. All dialects agree on what the
+ * document shows, except for numbers written as text.
  */
 export interface Dialect {
-  /** Of sensor data only: `data` keyed by channel or as one entry per channel, or under names of its own. */
+  /** Sensor data may also be keyed by factor or channel, have one entry per channel, or use other names. */
   readonly sensorLayout: ListLayout | "keyed_by_factor" | "by_channel" | "channel_entries" | "points";
-  /** What a sensor's fields are called; null where there is none. */
+  /** Names of a sensor's fields; null for a missing field. */
   readonly sensorFields: Readonly<Record<"name" | "value" | "time", string>> &
     Readonly<Record<"unit" | "factor" | "channel", string | null>>;
   readonly readings: "number" | "text" | "with_unit";
   readonly sensorNames: "chinese" | "code";
   readonly times: TimeForm;
-  /** What a sensor without a reading shows; `none`: every sensor has one. */
+  /** What a sensor without a reading shows; `none`: every sensor has a reading. */
   readonly gaps: "none" | "null" | "dashes";
   readonly registers: "text" | "number" | "object";
-  /** What `data` holds for an address the device does not have. */
+  /** What `data` holds for an address that the device lacks. */
   readonly unknownAddress: "absent" | "null" | "error";
   readonly groupLayout: ListLayout;
-  /** What a control-parameter type holds: the addresses of its actuators, or many others around them. */
+  /** What a control-parameter type contains: the addresses of its actuators, or many others around them. */
   readonly inType: "own" | "many";
   readonly statusLayout: ListLayout;
   readonly statuses: "number" | "boolean" | "text";
@@ -31,33 +31,33 @@ export interface Dialect {
     | ("data_token" | "flat_token" | "data_text" | "oauth")
     | ("data_access_token" | "data_oauth" | "flat_access_token");
   readonly listLayout: ListLayout;
-  /** Extension fields and a stream's address with a login, or nothing in them. */
+  /** Whether extension fields are filled, and a stream's address contains a login. */
   readonly extension: "empty" | "filled";
-  /** Which lists hold the addresses of streams: those of devices too, or that of videos alone. */
+  /** Which lists contain stream addresses: those of devices too, or only that of videos. */
   readonly streams: "lists" | "videos";
   /** Whether the list of all controllers shows weather stations and cameras too. */
   readonly everything: boolean;
-  /** Name of the query parameter that carries the device code in `sensor-data`. */
+  /** The query parameter for the device code in `sensor-data`. */
   readonly sensorQuery: string;
   readonly numbers: "plain" | "text";
-  /** Fields beyond the document, hostile names among them. */
+  /** Fields that the document does not have, with hostile names among them. */
   readonly extras: boolean;
-  /** The HTTP status beside a body code that is not 200: always 200, or the code. */
+  /** The HTTP status with a body code other than 200: always 200, or the code. */
   readonly errorStatus: "200" | "code";
   readonly errorMessage: "text" | "object";
   readonly push: "bare" | "event" | "batch";
-  /** Which devices have an MQTT client, and so a single-device status of their own. */
+  /** Devices with an MQTT client, which therefore have a single-device status. */
   readonly clients: "controllers" | "stations";
-  /** What a pest monitor gives: pictures alone, or readings as well. */
+  /** What a pest monitor gives: only pictures, or readings too. */
   readonly pestMonitor: "pictures" | "readings";
   /** What the platform does with a POST to a device that is offline. */
   readonly offlinePost: "refuse" | "accept";
   /**
-   * What a positioner reads while it travels to a degree: the degree it was told, or how far it is; or, for good, the mode
-   * alone where mode and degree have one address.
+   * What a positioner reads while it travels to a degree: the target, or the present degree. `mode`: always the mode
+   * alone, if mode and degree share an address.
    */
   readonly positionReads: "target" | "travelling" | "mode";
-  /** Whether the light wants `1010` once ever or again after each `1001`. */
+  /** Whether the light needs `1010` only once, or again after each `1001`. */
   readonly lightWants: "once" | "after_off";
 }
 
@@ -107,14 +107,14 @@ type Traits = Partial<Omit<Dialect, "sensorFields">> & {
   readonly sensorFields?: Partial<Dialect["sensorFields"]>;
 };
 
-/** The plain dialect but for these traits. */
+/** The plain dialect, except for these traits. */
 const unlike = ({ sensorFields, ...others }: Traits): Dialect => ({
   ...plain,
   ...others,
   sensorFields: { ...plainFields, ...sensorFields },
 });
 
-/** Dialects by the name `simulate --profile` takes; a test writes them into docs/inside/simulator.md, trait by trait. */
+/** Dialects by their name in `simulate --profile`; a test writes them into docs/inside/simulator.md, trait by trait. */
 const named = {
   default: plain,
   list: unlike({
@@ -234,7 +234,7 @@ const named = {
     push: "batch",
   }),
   mode_stays: unlike({ positionReads: "mode" }),
-  /** Names that cannot be guessed; readable only with `platform.shapes` in the configuration. */
+  /** Names that nobody can guess; readable only with `platform.shapes` in the configuration. */
   odd: unlike({
     sensorLayout: "points",
     sensorQuery: "facility",
@@ -248,7 +248,7 @@ export const profiles: Readonly<Record<ProfileName, Dialect>> = named;
 
 export const profileNames = Object.keys(named) as readonly ProfileName[];
 
-/** Dialects that a bridge must read without being told anything, and in which every value that it sends can be read back. */
+/** Dialects that a bridge must read without configuration, and in which every value that it sends can be read back. */
 export const plainProfileNames: readonly ProfileName[] = profileNames.filter(
   (name) => name !== "odd" && name !== "mode_stays",
 );

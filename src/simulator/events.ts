@@ -5,7 +5,7 @@ import type { SimulatedController } from "./device.js";
 import { type DueEvent, type FaultName, type FaultSpec, outages, pushModes } from "./faults.js";
 import type { Platform } from "./platform.js";
 
-/** In `silent` of the platform: all that the station measures. */
+/** A key of the platform's `silent`: all sensors of the station. */
 export const wholeStation = "";
 
 const usualGustMs = 16;
@@ -13,7 +13,7 @@ const switchGapMs = 30_000;
 const mostSwitches = 1_000;
 const minuteMs = 60_000;
 
-/** How long a condition lasts when the fault does not say; a minute where nothing stands here. */
+/** How long a condition lasts if the fault does not say; a minute for events without an entry. */
 const usualMs: Partial<Record<FaultName<"event">, number>> = {
   offline: 10 * minuteMs,
   freeze_sensors: 30 * minuteMs,
@@ -26,22 +26,22 @@ const usualMs: Partial<Record<FaultName<"event">, number>> = {
   somebody: 3 * minuteMs,
 };
 
-/** What happens at the platform's present instant. */
+/** An event at the platform's present time. */
 interface Happening {
   readonly platform: Platform;
   readonly spec: FaultSpec;
   readonly random: Random;
-  /** The controller that the fault names, else any of the account. */
+  /** The controller that the fault names, else any one of the account. */
   readonly controller: () => SimulatedController | null;
   readonly lastsMs: number;
-  /** When its condition is over, real and simulated. */
+  /** When the condition ends, in real and simulated time. */
   readonly realEnd: number;
   readonly end: number;
 }
 
 type Event = (happening: Happening) => void;
 
-/** Weather; against some of it the local controllers close their roofs. */
+/** Bad weather; in some of it the local controllers close their roofs. */
 const weather =
   (kind: "storm" | "rain" | "showers" | "gusts"): Event =>
   ({ platform, spec: { controller, value }, end }) => {
@@ -113,7 +113,7 @@ function happen(platform: Platform, { spec, random }: DueEvent): void {
   });
 }
 
-/** Lets events happen up to a real instant; an earlier one changes nothing. */
+/** Lets events happen up to a real time; an earlier time changes nothing. */
 export function advance(platform: Platform, now: number): void {
   for (let event = platform.faults.nextEvent(now); event !== null; event = platform.faults.nextEvent(now)) {
     platform.now = Math.max(platform.now, event.at);
@@ -132,7 +132,7 @@ function rowOf({ table }: SimulatedController, spec: FaultSpec, random: Random):
   );
 }
 
-/** Values that a person at a wall switch or another screen could choose. */
+/** Values that a person could choose at a wall switch or another screen. */
 export function handValues({ kind }: AddressRow): readonly string[] {
   if (kind === "mode") return [];
   const values = Object.keys(documentedValues(kind)).filter((value) => value !== positionMode);
@@ -141,5 +141,5 @@ export function handValues({ kind }: AddressRow): readonly string[] {
   return [...values, ...degrees, ...custom];
 }
 
-/** Nobody turns a switch to a mode that waits for a degree. */
+/** Nobody chooses a mode that waits for a degree. */
 const positionMode = "10100";

@@ -16,24 +16,24 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** Every fault, by what it spoils. */
+/** All faults, by what they affect. */
 export const faults = {
-  /** The answer of any operation. */
+  /** They spoil the answer of any operation. */
   answer: [
     ...(["slow", "timeout", "reset", "truncated", "empty", "garbage"] as const),
     ...(["html", "http_status", "body_code", "throttle", "unauthorized", "redirect"] as const),
   ],
-  /** A controller that is slow, or never answers while its connections stay open, until it is over. */
+  /** A controller is slow, or never answers while its connections stay open, until the fault is over. */
   controller: ["slow_controller", "silent_controller"],
-  /** What a POST does; its answer stays a success. */
+  /** They change what a POST does; its answer stays a success. */
   effect: ["ignore", "late", "twice", "revert", "offline_at_post"],
-  /** What reading a register shows. */
+  /** They change what a read of a register shows. */
   reading: ["wrong_read_back", "stale_read_back", "no_value"],
-  /** A read of registers as a whole: `get-value` refused by a busy device, a group from the platform's memory. */
+  /** They affect whole reads of registers: `get-value` refused by a busy device, a group from the platform's memory. */
   request: ["busy", "stale_group"],
-  /** The lists of the account: a page instead of all of it, a flag that is older than the device's own status. */
+  /** They affect the account's lists: a page instead of all, a flag older than the device's own status. */
   list: ["paged", "listed_offline"],
-  /** Nothing that is asked for: it happens by itself at a time. */
+  /** They need no request and happen at a time. */
   event: [
     ...(["offline", "freeze_sensors", "bad_sensor", "moved_by_hand", "somebody"] as const),
     ...(["storm", "rain", "showers", "gusts", "station_silent"] as const),
@@ -51,7 +51,7 @@ export type PushMode = (typeof pushModes)[number];
 export const outages = ["refuse", "hang"] as const;
 export type Outage = (typeof outages)[number];
 
-/** Gives the value the program works with, or throws an error that says what was expected instead. */
+/** Returns the value for the program, or throws an error that says what was expected. */
 export type Reader<Value> = (value: unknown) => Value;
 
 export function fail(what: string): never {
@@ -78,7 +78,7 @@ export const scalar: Reader<string | number | boolean | null> = (value) =>
     ? value
     : fail("a text, number, boolean or null");
 
-/** In real ms. */
+/** Real ms. */
 const duration: Reader<number> = (given) => {
   const value = typeof given === "string" ? parseDuration(given) : given;
   return typeof value === "number" && value >= 0
@@ -86,16 +86,16 @@ const duration: Reader<number> = (given) => {
     : fail("a duration such as 30s, 5m or milliseconds as a number");
 };
 
-/** The keys of a fault, as a fault file has them and docs/inside/simulator.md explains them, with how each is read. */
+/** The keys of a fault, with their readers, as in a fault file; docs/inside/simulator.md explains them. */
 const keys = {
   fault: word(faultNames),
-  /** Counted from the moment the fault is armed; 0 without it. */
+  /** Counted from the arming of the fault; default 0. */
   at: duration,
-  /** How long the fault stays armed or, for an event, how long its condition lasts. */
+  /** How long the fault stays armed; for an event, how long its condition lasts. */
   for: duration,
-  /** How many requests use it up: 1 without it, endless with `chance` or `for`. */
+  /** How many requests use the fault up; default 1, or endless with `chance` or `for`. */
   count: number(1, 1_000_000),
-  /** Hits this share of the requests that fit. */
+  /** The share of matching requests that is hit. */
   chance: number(0, 1),
   /** How often an event happens. */
   per_hour: number(0, 3600),
@@ -103,20 +103,20 @@ const keys = {
   operation: word(operationNames),
   controller: text,
   address: text,
-  /** Which requests of a slow or silent controller: all without it. */
+  /** The requests that a slow or silent controller affects; default all. */
   requests: word(["reads", "posts"]),
-  /** Whether the request was carried out before its answer was spoilt. */
+  /** Whether the request is carried out before its answer is spoilt. */
   when: word(["before", "after"]),
   /**
-   * `slow`, `slow_controller`, `late`: how much later; `twice`: when again; `revert`: how much later; `stale_read_back`, `stale_group`: how old;
-   * `somebody`: from one switch to the next.
+   * `slow`, `slow_controller`, `late`, `revert`: how much later; `twice`: when again; `stale_read_back`, `stale_group`:
+   * how old; `somebody`: from one switch to the next.
    */
   delay: duration,
   retry_after: duration,
   status: number(100, 599),
   code: number(-1_000_000, 1_000_000),
   message: text,
-  /** What is read back, shown by a sensor or set by hand; `paged`: how many a page has; `gusts`: m/s. */
+  /** The value that is read back, shown by a sensor, or set by hand; `paged`: items of a page; `gusts`: m/s. */
   value: scalar,
   sensor: text,
   how: word([...outages, ...pushModes]),
@@ -124,16 +124,16 @@ const keys = {
 
 type Keys = { readonly [Key in Exclude<keyof typeof keys, "fault">]?: ReturnType<(typeof keys)[Key]> };
 
-/** One thing that goes wrong. Faults of requests wait for one that fits; events happen by themselves. */
+/** One thing that goes wrong. Faults of requests wait for a matching request; events happen by themselves. */
 export type FaultSpec<Name extends FaultName = FaultName> = Keys & { readonly fault: Name };
 
 export interface ParsedFaults {
   readonly faults: readonly FaultSpec[];
-  /** One sentence for each thing that is wrong, with its place. */
+  /** A sentence for each mistake, with its place. */
   readonly errors: readonly string[];
 }
 
-/** Reads a parsed fault file: `{"faults": [...]}` or the bare array. Nothing of it counts unless all of it is right. */
+/** Reads a parsed fault file: `{"faults": [...]}` or the bare array. With any mistake, none of its faults count. */
 export function parseFaults(json: unknown): ParsedFaults {
   const list = isFields(json) ? json.faults : json;
   if (!Array.isArray(list)) return { faults: [], errors: ['expected {"faults": [...]}'] };
@@ -142,7 +142,7 @@ export function parseFaults(json: unknown): ParsedFaults {
   return { faults: errors.length > 0 ? [] : parsed.flatMap((one) => one.faults), errors };
 }
 
-/** Reads one fault; `place` begins every error. */
+/** Reads one fault; every error begins with `place`. */
 export function parseFault(json: unknown, place: string): ParsedFaults {
   if (!isFields(json)) return { faults: [], errors: [`${place}: expected an object`] };
   const errors: string[] = [];
@@ -156,11 +156,11 @@ export function parseFault(json: unknown, place: string): ParsedFaults {
       return [];
     }
   });
-  // Every key was read by its reader above, so this is the one place where a file becomes a typed fault.
+  // Each key was read by its reader, so here alone a file becomes a typed fault.
   return { faults: errors.length > 0 ? [] : [Object.fromEntries(read) as FaultSpec], errors };
 }
 
-/** What a request is about, as far as faults care; controller and address are empty where it names none. */
+/** The facts about a request that faults look at; controller and address are empty if it names none. */
 export interface FaultTarget {
   readonly host: PlatformHost;
   readonly operation: OperationName;
@@ -173,12 +173,12 @@ const isOneOf = <Name extends FaultName>(names: readonly Name[], spec: FaultSpec
 
 interface Armed {
   readonly spec: FaultSpec;
-  /** Each fault draws from its own sequence, so that arming another one changes nothing for it. */
+  /** Each fault has its own random sequence, so that arming another one does not change it. */
   readonly random: Random;
   readonly from: number;
   readonly until: number;
   left: number;
-  /** Of events. */
+  /** For events: when the next one happens. */
   nextAt: number;
 }
 
@@ -190,7 +190,7 @@ export interface DueEvent {
 
 const hourMs = 3_600_000;
 
-/** The faults that are armed; instants are real epoch ms. */
+/** The armed faults. Times are real epoch ms. */
 export class FaultPlan {
   readonly #seed: number;
   #armed: readonly Armed[] = [];
@@ -223,7 +223,7 @@ export class FaultPlan {
     this.#armed = [];
   }
 
-  /** The first armed fault of these names that hits this request; using it counts. */
+  /** The first armed fault with one of these names that hits this request; counts as a use. */
   take<Name extends FaultName>(
     names: readonly Name[],
     target: FaultTarget,
@@ -239,7 +239,7 @@ export class FaultPlan {
     return null;
   }
 
-  /** The next event up to `now`, if any; call until null. */
+  /** The next event up to `now`; call until null. */
   nextEvent(now: number): DueEvent | null {
     let due: (DueEvent & { readonly armed: Armed }) | null = null;
     for (const armed of this.#armed) {
@@ -260,7 +260,7 @@ export class FaultPlan {
   }
 }
 
-/** Time to the next of events that come `perHour` times an hour without memory. */
+/** Random time to the next event, with `perHour` of them an hour on average (a Poisson process). */
 const gapMs = (perHour: number, random: Random): number =>
   perHour > 0 ? (-Math.log(1 - random()) * hourMs) / perHour : Infinity;
 

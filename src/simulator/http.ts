@@ -17,7 +17,7 @@ import { type Decision, respond } from "./respond.js";
 const loopback = "127.0.0.1";
 const controlPrefix = "/_simulator/";
 
-/** Lets a client feel a decision: an answer, a late one, a broken one or none. */
+/** Carries out a decision: an answer, a late one, a broken one or none. */
 async function perform(decision: Decision, response: ServerResponse, clock: Clock): Promise<void> {
   const { delayMs, cut, status, headers } = decision;
   if (delayMs === Infinity) return;
@@ -36,19 +36,19 @@ async function perform(decision: Decision, response: ServerResponse, clock: Cloc
 }
 
 export interface PortParts {
-  /** The hosts that this port serves; where it carries both, the operation decides. */
+  /** The hosts of this port; with both, the operation decides. */
   readonly hosts: readonly PlatformHost[];
-  /** Serves the controls, too. */
+  /** Whether it serves the controls too. */
   readonly controls: boolean;
   readonly platform: Platform;
   readonly clock: Clock;
   readonly push: PushServer;
   readonly control: SimulatorControl;
-  /** Told about anything that went wrong in the simulator itself. */
+  /** Called with failures of the simulator itself. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** One HTTP port that can go away and come back, as a host that is down does. */
+/** An HTTP port that can go away and come back, as a host does. */
 export class Port {
   readonly parts: PortParts;
   readonly #sockets = new Set<Duplex>();
@@ -60,7 +60,7 @@ export class Port {
     this.parts = parts;
   }
 
-  /** The port in use; the one asked for until the first `open`. */
+  /** The port in use; before the first `open`, the one asked for. */
   get port(): number {
     return this.#port;
   }
@@ -69,7 +69,7 @@ export class Port {
     return `http://${loopback}:${this.#port}`;
   }
 
-  /** Rejects when the port is taken. */
+  /** Rejects if the port is taken. */
   async open(): Promise<void> {
     if (this.#server) return;
     const server = createServer((request, response) => {
@@ -108,10 +108,10 @@ export class Port {
     const { clock, controls, hosts, platform } = this.parts;
     const { method = "GET", url = "/", headers } = request;
     const [path = "", ...search] = url.split("?");
-    // Of equal names the last wins.
+    // Of several parameters with one name, the last counts.
     const query = Object.fromEntries(new URLSearchParams(search.join("?")));
     const body = method === "GET" ? null : await text(request).catch(nullIfFailed);
-    // It broke off.
+    // The client broke the request off.
     if (request.destroyed && !request.complete) return;
     const host = hosts.length > 1 ? hostOf(path) : hosts[0];
     const decision =
@@ -136,7 +136,7 @@ export class Port {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const { clock, hosts, platform, push } = this.parts;
-    // No other listener is left, and a client that is refused may reset the connection.
+    // No other listener is left, and a refused client may reset the connection.
     socket.on("error", () => socket.destroy());
     advance(platform, clock.now());
     if (hosts.includes("realtime")) push.upgrade(request, socket, head);

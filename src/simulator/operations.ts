@@ -1,9 +1,9 @@
 import type { PlatformHost } from "../greenhouse/ports.js";
 
-/** An operation's method, host and path below `/api/`, and query parameters without which it answers with an error. */
+/** Method, host, path below `/api/`, and the query parameters that an operation requires. */
 type Route = readonly ["GET" | "POST", host: PlatformHost, path: string, ...needs: string[]];
 
-/** Every HTTP operation the interface names, under the word that faults, counters and logs use for it. */
+/** All HTTP operations of the interface, by their name in faults, counters and logs. */
 export const routes = {
   "sign-in": ["POST", "business", "account/sign-in"],
   station: ["GET", "business", "station"],
@@ -18,7 +18,7 @@ export const routes = {
   "get-value": ["GET", "realtime", "get-value", "deviceCode", "address"],
   "set-value/flush": ["GET", "realtime", "set-value/flush", "deviceCode", "deviceTypeId"],
   "set-value": ["POST", "realtime", "set-value"],
-  // The undescribed read beside the control POST; here only so that its use shows in the counters.
+  // An undescribed read beside the control POST; here only to be counted.
   "GET set-value": ["GET", "realtime", "set-value"],
 } as const satisfies Record<string, Route>;
 
@@ -26,13 +26,13 @@ export type OperationName = keyof typeof routes;
 
 export const operationNames = Object.keys(routes) as readonly OperationName[];
 
-/** The operation a request asks for on this host; null where that host has none. */
+/** The operation that a request asks for on this host; null if the host has none. */
 export const operationOf = (method: string, path: string, host: PlatformHost): OperationName | null =>
   operationNames.find((name) => {
     const [ownMethod, ownHost, ownPath] = routes[name];
     return path === `/api/${ownPath}` && method === ownMethod && host === ownHost;
   }) ?? null;
 
-/** The host that carries a path, for a server where both share one port. */
+/** The host of a path, for a server with one port for both. */
 export const hostOf = (path: string): PlatformHost =>
   Object.values(routes).find(([, , own]) => path === `/api/${own}`)?.[1] ?? "realtime";

@@ -23,18 +23,18 @@ export interface Climate {
   rainTodayMm: number;
 }
 
-/** What makes one greenhouse differ from the next. */
+/** How one greenhouse differs from the next. */
 interface House {
-  /** Heat lost through the cover, W/m²K. */
+  /** Heat loss through the cover, W/m²K. */
   readonly lossWm2K: number;
-  /** Share of the sun that gets in with everything open. */
+  /** Share of the sunlight that enters with everything open. */
   readonly clarity: number;
 }
 
-/** Pressure of the vapour that air can hold at most, kPa. */
+/** Saturation vapour pressure, kPa. */
 const saturationKpa = (celsius: number): number => 0.6112 * Math.exp((17.62 * celsius) / (243.12 + celsius));
 
-/** How much more vapour the air could hold, kPa. */
+/** Vapour pressure deficit, kPa. */
 export const deficitKpa = ({ temperatureC, humidityPct }: Climate): number =>
   saturationKpa(temperatureC) * (1 - humidityPct / 100);
 
@@ -44,7 +44,7 @@ export function dewPointC(air: Pick<Climate, "temperatureC" | "humidityPct">): n
   return (243.12 * x) / (17.62 - x);
 }
 
-/** A start near where the greenhouse would be anyway. */
+/** A start near the climate that the greenhouse would have anyway. */
 function firstClimate({ temperatureC, irradianceWm2 }: Weather): Climate {
   return {
     temperatureC: Math.max(temperatureC + 4 + irradianceWm2 / 60, 4),
@@ -60,7 +60,7 @@ function firstClimate({ temperatureC, irradianceWm2 }: Weather): Climate {
 const sum = (levels: Levels, ...some: readonly Role[]): number =>
   some.reduce((total, role) => total + levels[role], 0);
 
-/** Sunlight that reaches the crop past curtains, and the lamp, W/m². */
+/** Light at the crop: sunlight past the curtains, and the lamp, W/m². */
 function lightInside({ irradianceWm2 }: Weather, levels: Levels, { clarity }: House): number {
   const past = (role: Role, taken: number) => 1 - taken * (1 - levels[role]);
   const curtains = past("outer_shade", 0.7) * past("inner_shade", 0.5) * past("thermal_curtain", 0.8);
@@ -68,8 +68,8 @@ function lightInside({ irradianceWm2 }: Weather, levels: Levels, { clarity }: Ho
 }
 
 /**
- * Moves the climate on by `seconds`: everything goes towards where it would stay, the faster the more air is exchanged.
- * Tells the light at the crop and how many irrigation plans ran.
+ * Advances the climate by `seconds`: everything approaches its equilibrium, faster with more air exchange. Returns the
+ * light at the crop and how many irrigation plans run.
  */
 function stepClimate(
   climate: Climate,
@@ -81,7 +81,7 @@ function stepClimate(
   const sunWm2 = lightInside(weather, levels, house);
   const openings = sum(levels, "left_skylight", "right_skylight", "side_vent", "vent_motor", "louvre");
   const fans = sum(levels, "fan_1", "fan_2", "fan_3");
-  // An hour's changes of air.
+  // Air changes per hour.
   const airing = 0.3 + 0.05 * weather.windMs + Math.min(openings * (4 + weather.windMs), 50) + 18 * fans;
   const loss = house.lossWm2K * (0.58 + 0.42 * levels.thermal_curtain) + 1.07 * airing;
   const wet = levels.wet_curtain * Math.min(fans, 1) * (1 - weather.humidityPct / 100);
@@ -94,7 +94,7 @@ function stepClimate(
     outside + heat / loss - 2 * levels.mist_cooling,
     35_000 / loss,
   );
-  // Shut in, the crop wets the air by night more than by day; aired, it is as outside.
+  // A closed house gets more humid by night than by day; an aired one approaches the outside.
   const share = airing / (airing + 6);
   const shutIn = 92 - sunWm2 / 14;
   const humidity = shutIn + (weather.humidityPct - shutIn) * share + 15 * levels.mist_cooling + 40 * wet;
@@ -124,7 +124,7 @@ interface Situation {
 
 type Rule = (now: Situation) => number;
 
-/** On above or below a limit, with some slack before it turns off again. */
+/** A switch with hysteresis: on at a limit, and off only after some slack. */
 const latch = (isOn: boolean, start: boolean, keep: boolean): number => ((isOn ? keep : start) ? 1 : 0);
 
 const rough = (weather: Weather): boolean => weather.rainMmH > 0.2 || weather.windMs > 11;
@@ -146,8 +146,8 @@ const watering =
     latch(levels[role] > 0.5, climate.soilMoisturePct < 17, climate.soilMoisturePct < 25);
 
 /**
- * What the local controller does with a device that is left to it, 0 to 1; closed or off where nothing stands here. It moves
- * the device only: the register goes on saying "automatic".
+ * What the local controller does with a device in automatic, 0 to 1; devices without a rule are closed or off. Only the
+ * device moves: its register keeps saying "automatic".
  */
 const rules: Partial<Record<Role, Rule>> = {
   left_skylight: roof,
@@ -176,21 +176,21 @@ const isCurtain = (role: Role): boolean =>
 
 const stepMs = 60_000;
 const warmUpMs = 45 * stepMs;
-/** Someone who looks after a longer gap gets this much history and no more: a greenhouse forgets within days. */
+/** After a longer gap, only this much history is computed: a greenhouse forgets within days. */
 const longestGapMs = 7 * 86_400_000;
 
 /**
- * The greenhouse behind one controller: devices that travel and a climate that follows them. Time is simulated epoch
- * ms and only ever moves on by `advance`; the climate moves on a fixed grid, so it does not depend on who reads when.
+ * The greenhouse behind one controller: devices that travel, and a climate that follows them. Time is simulated epoch
+ * ms and moves only by `advance`. The climate moves on a fixed grid, so it does not depend on who reads when.
  */
 export class Plant {
   readonly climate: Climate;
   readonly house: House;
-  /** Where each device stands, 0 to 1. */
+  /** The present level of each device, 0 to 1. */
   readonly levels: Levels = restingLevels();
-  /** What the sensors saw of the devices when they took their newest sample. */
+  /** What the sensors saw of the devices in their newest sample. */
   sample = { sunWm2: 0, plans: 0 };
-  /** How often each motor began to run, or turned round. */
+  /** How often each motor started or reversed. */
   readonly starts = new Map<Role, number>();
   readonly #targets: Levels = restingLevels();
   readonly #travelMs: Levels = restingLevels();
@@ -198,7 +198,7 @@ export class Plant {
   #automatic: readonly AddressRow[] = [];
   #movedAt: number;
   #stepAt: number;
-  /** `open` spreads a curtain out, so that its level says how much it covers. */
+  /** `open` spreads curtains out, so their level says how much they cover. */
   readonly #curtainsSpread: boolean;
 
   constructor(rows: Iterable<AddressRow>, seed: number, startAt: number, sky: Sky, curtainsSpread = false) {
@@ -216,17 +216,17 @@ export class Plant {
     this.advance(startAt);
   }
 
-  /** When the sensors took their newest sample. */
+  /** The time of the newest sample. */
   get sampledAt(): number {
     return this.#stepAt;
   }
 
-  /** Whether any of these still moves. */
+  /** Whether any of these devices still moves. */
   isMoving(of: readonly Role[]): boolean {
     return of.some((role) => this.levels[role] !== this.#targets[role]);
   }
 
-  /** Starts what a new register value means; call `advance` to the same instant first. */
+  /** Starts the movement that a new register value asks for; call `advance` to the same time first. */
   drive(row: AddressRow, value: string): void {
     const targets = targetsOf(row, value);
     row.roles.forEach((role, index) => {
@@ -277,7 +277,7 @@ export class Plant {
     }
   }
 
-  /** The levels with every curtain told by how far it is drawn aside. */
+  /** Levels in which every curtain counts by how far it is drawn aside. */
   #levelsInAir(): Levels {
     if (!this.#curtainsSpread) return this.levels;
     return Object.fromEntries(

@@ -17,26 +17,26 @@ import { type AuthRules, plainAuth, TokenStore } from "./tokens.js";
 import { mix, Sky, uuidAt } from "./weather.js";
 
 export interface PlatformOptions {
-  /** Controllers the list of all controllers shows, 1 to 10,000. Default 20. */
+  /** How many controllers the list of all controllers shows, 1 to 10,000. Default 20. */
   readonly controllers?: number;
-  /** Which devices there are; default `all` types of the interface. */
+  /** Which types of devices there are; default `all` types of the interface. */
   readonly mix?: AccountMix;
-  /** Everything that chance decides repeats with the same seed. Default 1. */
+  /** Everything random repeats with the same seed. Default 1. */
   readonly seed?: number;
-  /** How much faster than real time the greenhouses live. Default 1. */
+  /** How much faster than real time the greenhouses run. Default 1. */
   readonly speed?: number;
-  /** Simulated instant of the start, epoch ms; default the real one. */
+  /** Simulated time of the start, epoch ms; default the real time. */
   readonly startAt?: number;
   readonly profile?: ProfileName;
-  /** Of the names of stations, devices and printed actuators; default `zh`, as the platform is. */
+  /** The language for names of stations, devices and printed actuators; default `zh`, as on the platform. */
   readonly language?: NameLanguage;
   /** Single traits that differ from the profile's. */
   readonly dialect?: Partial<Dialect>;
-  /** Other readings of the interface's words; none without it. */
+  /** Other readings of the interface's words; default none. */
   readonly readings?: readonly ReadingName[];
   readonly faults?: readonly FaultSpec[];
   readonly auth?: Partial<AuthRules>;
-  /** From an accepted POST until the register shows the value, simulated ms. Default 300. */
+  /** Time from an accepted POST until the register shows the value, simulated ms. Default 300. */
   readonly registerLagMs?: number;
 }
 
@@ -51,7 +51,7 @@ const usual = {
   registerLagMs: 300,
 } as const satisfies PlatformOptions;
 
-/** The options with what is not there, or undefined, filled in; `now` is the real instant of the start. */
+/** The options with defaults for missing or undefined ones; `now`: the real time of the start. */
 function settingsOf(options: PlatformOptions, now: number) {
   const settings: Omit<Required<PlatformOptions>, "dialect" | "auth" | "readings"> = {
     ...usual,
@@ -64,7 +64,7 @@ function settingsOf(options: PlatformOptions, now: number) {
   return { ...settings, dialect, auth, readings };
 }
 
-/** From a real instant on, simulated time is counted from here and runs so many times as fast. */
+/** From the time `real` on, simulated time starts at `simulated` and runs `speed` times as fast. */
 interface Stretch {
   readonly real: number;
   readonly simulated: number;
@@ -72,8 +72,8 @@ interface Stretch {
 }
 
 /**
- * Real instants (what requests, time stamps and faults count in) against simulated ones (what the greenhouses live in).
- * Both are epoch ms; simulated time runs `speed` times as fast, which can change, and can be skipped ahead.
+ * Maps real time (of requests, time stamps and faults) to simulated time (of the greenhouses), both epoch ms. Simulated
+ * time runs `speed` times as fast, which can change, and can be skipped ahead.
  */
 class Timeline {
   #newest: Stretch;
@@ -92,7 +92,7 @@ class Timeline {
     return this.#newest.simulated + (real - this.#newest.real) * this.speed;
   }
 
-  /** When a simulated instant was, for instants that are not in the future; one that was skipped was at the skip. */
+  /** The real time of a simulated time that is not in the future; for a skipped time, that of the skip. */
   realAt(simulated: number): number {
     let skippedAt = Infinity;
     for (const stretch of this.#stretches) {
@@ -108,7 +108,7 @@ class Timeline {
     this.#begin({ real, simulated: this.simulatedAt(real) + ms, speed: this.speed });
   }
 
-  /** From now on simulated time runs so many times as fast as real time. */
+  /** From `real` on, simulated time runs `speed` times as fast. */
   setSpeed(real: number, speed: number): void {
     this.#begin({ real, simulated: this.simulatedAt(real), speed });
   }
@@ -121,20 +121,20 @@ class Timeline {
 }
 
 /**
- * What became of a POST at the device: `waiting` until the value arrives there, `taken` when the register holds it,
- * `ignored_by_fault` and the other `ignored_…` when it never will, `offline` when the device was not there,
- * `not_processed` when the platform did not take the request at all.
+ * What the device did with a POST. `waiting`: the value has not arrived yet; `taken`: the register holds it;
+ * `ignored_by_fault` and the other `ignored_…`: it never will; `offline`: the device was not there; `not_processed`:
+ * the platform did not accept the request.
  */
 type PostEffect = "waiting" | "taken" | "ignored_by_fault" | "offline" | "not_processed" | Ignored;
 
-/** One `POST /api/set-value` as it reached the platform; `at` is real epoch ms. */
+/** One `POST /api/set-value` as it reached the platform; `at`: real epoch ms. */
 export interface PostRecord {
   readonly at: number;
   readonly code: string;
   readonly address: string;
   readonly value: string;
   readonly requestId: string;
-  /** The platform carried it out or passed it on, whatever it answered. */
+  /** The platform carried it out or passed it on, whatever its answer. */
   accepted: boolean;
   effect: PostEffect;
 }
@@ -148,7 +148,7 @@ export interface RegisterChange {
 const mostChanges = 1_000;
 const mostPosts = 20_000;
 
-/** Everything the simulated platform is: account, devices, faults, tokens and records. `now` is real epoch ms. */
+/** The whole simulated platform: account, devices, faults, tokens and records. `now`: real epoch ms. */
 export class Platform {
   readonly settings: ReturnType<typeof settingsOf>;
   readonly account: Account;
@@ -157,15 +157,15 @@ export class Platform {
   readonly sky: Sky;
   readonly faults: FaultPlan;
   readonly tokens: TokenStore;
-  /** What other readings remember. */
+  /** The memory of other readings. */
   readonly behaviours: Behaviours;
-  /** The newest ones. */
+  /** The newest POSTs. */
   readonly posts: PostRecord[] = [];
   /** How often each operation was called. */
   readonly requests = new Map<OperationName | "unknown", number>();
   readonly outages = new Map<PlatformHost, { readonly until: number; readonly how: Outage }>();
   readonly startedAt: number;
-  /** Until when (real ms) a sensor of the weather station says nothing. */
+  /** Until when each sensor of the weather station is silent, real ms. */
   readonly silent = new Map<string, number>();
   /** What the lists of the account show. */
   listing: "full" | "empty" | "null" = "full";
@@ -197,7 +197,7 @@ export class Platform {
     return this.settings.dialect;
   }
 
-  /** What of the interface's words it takes otherwise. */
+  /** The words of the interface that it reads in another way. */
   get readings(): Readings {
     return this.settings.readings;
   }
@@ -206,25 +206,25 @@ export class Platform {
     return this.timeline.simulatedAt(this.now);
   }
 
-  /** How a host is down at an instant; null while it is up. */
+  /** How a host is down at this time; null if it is up. */
   outageOf(host: PlatformHost, now = this.now): Outage | null {
     const outage = this.outages.get(host);
     return outage !== undefined && now < outage.until ? outage.how : null;
   }
 
-  /** How the push channels behave now. */
+  /** The present mode of the push channels. */
   get pushMode(): PushMode {
     return this.now < this.#push.until ? this.#push.mode : "normal";
   }
 
-  /** What changed while the channels were not normal is lost to them for good. */
+  /** Sets the mode; changes while channels were not normal are lost to them for good. */
   setPush(mode: PushMode, until: number): void {
     this.settle();
     if (this.pushMode !== "normal") this.takeChanges();
     this.#push = { mode, until };
   }
 
-  /** The device with its greenhouse, brought up to now; null for an unknown code. */
+  /** A device with its greenhouse, advanced to now; null for an unknown code. */
   controller(code: string): SimulatedController | null {
     const device = this.devices.get(code);
     if (!device) return null;
@@ -233,17 +233,19 @@ export class Platform {
     return controller;
   }
 
-  /** Whether it is connected; without creating a greenhouse for a device that was never looked at, and so never went offline. */
+  /**
+   * Whether a device is connected. Makes no greenhouse for a device that was never looked at, as it never went offline.
+   */
   isOnline(code: string): boolean {
     return !this.#controllers.has(code) || this.controller(code)?.isOnline() !== false;
   }
 
-  /** Those that were looked at or moved. */
+  /** Devices that were looked at or moved. */
   touchedControllers(): readonly SimulatedController[] {
     return [...this.#controllers.values()];
   }
 
-  /** Lets every value take effect that has arrived at its device by now. */
+  /** Applies every value that has arrived at its device. */
   settle(): void {
     for (const controller of this.#controllers.values())
       if (controller.hasDue(this.simulatedNow)) controller.advance(this.simulatedNow);
@@ -254,7 +256,7 @@ export class Platform {
     this.#controllers.delete(code);
   }
 
-  /** The local controllers close their roofs against bad weather; of the whole account where no code is given. */
+  /** Lets the local controllers close their roofs against bad weather; without a code, those of the whole account. */
   protect(kind: "storm" | "rain", code?: string): void {
     const protection = { at: this.simulatedNow, kind };
     const only = code === undefined ? null : this.controller(code);
@@ -264,7 +266,7 @@ export class Platform {
     for (const controller of this.#controllers.values()) closeRoof(controller, protection);
   }
 
-  /** The first armed fault of these names that hits this request now; using it counts. */
+  /** The first armed fault with one of these names that hits this request now; counts as a use. */
   fault<Name extends FaultName>(names: readonly Name[], target: FaultTarget): FaultSpec<Name> | null {
     return this.faults.take(names, target, this.now);
   }
@@ -306,7 +308,7 @@ export class Platform {
 
 const closedIn = { storm: ["101", "103", "104"], rain: ["101", "103"] } as const;
 
-/** Windows left to the automatic close by its own rule, so their register keeps saying "automatic". */
+/** Windows in automatic close by their own rule, so their register keeps saying "automatic". */
 function closeRoof(
   controller: SimulatedController,
   { at, kind }: { at: number; kind: keyof typeof closedIn },

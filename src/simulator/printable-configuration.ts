@@ -11,8 +11,8 @@ export interface PrintedPlatform {
 const shownControllers = 3;
 
 /**
- * Lines of YAML to paste into a configuration: where the simulated platform is, a token it takes, and the actuators of
- * its first greenhouses, and of a fertilizer machine where there is one.
+ * YAML lines for a configuration: the simulated platform's addresses, a token that it accepts, and actuators. These are
+ * of the first greenhouses, and of a fertilizer machine if there is one.
  */
 export function printableConfiguration({ businessUrl, realtimeUrl, state }: PrintedPlatform): string {
   const { accepted, signIn, tokens } = state.settings.auth;
@@ -45,7 +45,7 @@ function controllerLines(
     ...rows.flatMap((row) => {
       if (row.id === null) return [];
       const { kind, address, position_address, values } = actuatorKeys(row);
-      // What is there sooner needs no time of its own.
+      // Short travel times need no key.
       const travel_time =
         row.travelMs >= travelsFromMs ? `${Math.max(1, Math.ceil(row.travelMs / speed / 1000))}s` : null;
       const keys = { kind, name: row.names[language], address, position_address, type_id: row.group };
@@ -61,7 +61,7 @@ function controllerLines(
 
 const travelsFromMs = 60_000;
 
-/** What a configuration says of the actuator at an address, whatever it is called. */
+/** The keys of a configuration for the actuator at an address, whatever its name. */
 export const actuatorKeys = ({ address, kind, otherHalf }: AddressRow) => ({
   kind: kind === "mode" ? "positioner" : kind,
   address,
@@ -69,23 +69,23 @@ export const actuatorKeys = ({ address, kind, otherHalf }: AddressRow) => ({
   values: ownValues[kind] ?? null,
 });
 
-/** Values that only a configuration can know. */
+/** Values that only a configuration can give. */
 const ownValues: Partial<Record<AddressRow["kind"], string>> = {
   motor: '{ open: "00000001", close: "00000010", stop: "00000100" }',
   custom: '{ low: "0110", high: "1001" }',
 };
 
-/** What a register's number means, which only a configuration can know. */
+/** Meanings of a register's number, which only a configuration can give. */
 const meanings: Readonly<Record<string, Readonly<Record<string, string | number>>>> = {
   "501": { unit: "mS/cm", scale: 0.01, decimals: 2, writable: "{ min: 0, max: 5, step: 0.1 }" },
   "502": { unit: "°C", scale: 0.1, decimals: 1, writable: "{ min: 5, max: 40, step: 0.5 }" },
 };
 
-/** The formulas of a fertilizer machine are what the mixed water is to hold. */
+/** The formulas of a fertilizer machine say what the mixed water should contain. */
 const meaningOf = (type: string, address: string): Readonly<Record<string, string | number>> | undefined =>
   type === "C003" && /^5(?:0[1-9]|1[0-2])$/.test(address) ? meanings["501"] : meanings[address];
 
-/** YAML of a map in one line; what is null is not said. */
+/** A YAML map in one line, without null values. */
 export function inBraces(keys: Readonly<Record<string, string | number | null>>): string {
   const said = Object.entries(keys).filter(([, value]) => value !== null);
   return `{ ${said.map(([key, value]) => `${key}: ${value ?? ""}`).join(", ")} }`;

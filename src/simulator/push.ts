@@ -7,26 +7,26 @@ import { type Fields, registerValue, sensorList, writeBody, writeTime } from "./
 
 export type PushChannel = "device-status" | "set-value" | "weather-station-data";
 
-/** One frame to send; `code` is the device of a weather-station channel. */
+/** One frame to send; `code`: the device of a weather-station channel. */
 export interface PushFrame {
   readonly channel: PushChannel;
   readonly code: string;
   readonly text: string;
 }
 
-/** Who listens: to statuses at all, and to which weather stations. */
+/** What listeners want: statuses at all, and the data of which weather stations. */
 interface Interest {
   readonly statuses: boolean;
   readonly stations: ReadonlySet<string>;
 }
 
-/** Which channel tells what instead. */
+/** Channels that take each other's messages. */
 const swapped: Partial<Record<PushChannel, PushChannel>> = {
   "device-status": "set-value",
   "set-value": "device-status",
 };
 
-/** Turns what changed on the platform into frames of its push channels. */
+/** Makes frames for the push channels from changes of the platform. */
 export class PushFeed {
   readonly #platform: Platform;
   readonly #shownStatuses = new Map<string, readonly string[]>();
@@ -36,7 +36,7 @@ export class PushFeed {
     this.#platform = platform;
   }
 
-  /** Register changes since the last call. */
+  /** Frames for register changes since the last call. */
   registerFrames(): readonly PushFrame[] {
     this.#platform.settle();
     return this.#platform
@@ -45,8 +45,8 @@ export class PushFeed {
   }
 
   /**
-   * Running statuses, connections and weather readings that differ from the last call; the first one is silent. Nothing is
-   * worked out without a reader.
+   * Frames for running statuses, connections and weather readings that changed since the last call; the first call
+   * gives none. Nothing is computed without a listener.
    */
   changeFrames({ statuses, stations }: Interest): readonly PushFrame[] {
     const stationFrames = [...stations].flatMap((code) => this.#stationFrames(code));
@@ -89,14 +89,14 @@ export class PushFeed {
     return this.#news("SET_VALUE", { deviceCode, address, value });
   }
 
-  /** One piece of news as a bare or an event-like dialect has it. */
+  /** One change, in the form of a bare or event dialect. */
   #news(type: string, fields: Fields): Fields {
     const { dialect, now } = this.#platform;
     if (dialect.push === "event") return { ...this.#head(type), data: fields };
     return { ...fields, dateTime: writeTime(now, dialect.times) };
   }
 
-  /** What an event-like dialect puts before the payload. */
+  /** The fields before the payload in an event dialect. */
   #head(type: string): Fields {
     const { dialect, now } = this.#platform;
     return dialect.push === "event" ? { type, timestamp: Math.floor(now) } : {};
@@ -112,9 +112,9 @@ interface Listening {
   readonly socket: WebSocket;
   readonly channel: PushChannel;
   readonly code: string;
-  /** Pings that arrived while the channel was a black hole; a network that comes back delivers them. */
+  /** Pings that arrived while the channel was a black hole; they are delivered once the network is back. */
   readonly heldPings: Buffer[];
-  /** Whether a first message has come over it. */
+  /** Whether the client has sent a first message. */
   hasAsked: boolean;
 }
 
@@ -122,7 +122,7 @@ interface Listening {
 export class PushServer {
   readonly #platform: Platform;
   readonly #feed: PushFeed;
-  /** Pongs are sent by hand, so that a connection can also be made to look dead. */
+  /** Pongs are sent by hand, so that a connection can also look dead. */
   readonly #sockets = new WebSocketServer({
     noServer: true,
     autoPong: false,
@@ -138,7 +138,7 @@ export class PushServer {
     this.#feed = new PushFeed(platform);
   }
 
-  /** Connections that are open now. */
+  /** The number of open connections. */
   get count(): number {
     return this.#listening.length;
   }
@@ -158,7 +158,7 @@ export class PushServer {
       );
   }
 
-  /** Sends what changed; statuses and readings are looked at in every fourth turn. */
+  /** Sends what changed; statuses and readings only in every fourth turn. */
   send(): void {
     this.#obeyMode();
     this.#tell(this.#feed.registerFrames());
@@ -202,7 +202,7 @@ export class PushServer {
   #open(opened: Listening): void {
     const { socket } = opened;
     this.#listening = [...this.#listening, opened];
-    // What a new listener is told of is what changes from now on.
+    // A new listener gets only changes from now on.
     this.look();
     this.#obeyMode();
     if (this.#isPaused) socket.pause();

@@ -2,12 +2,12 @@ import { isWindow } from "./control-values.js";
 import type { Dialect } from "./dialects.js";
 
 /*
- * What the words of the interface document allow besides the usual reading of them. Any of these may be so beside any dialect; what
- * the platform does then is told in its row, from the document and from nothing of the program. Of one that is a single word of an answer
- * the row has the text alone, and the answer asks for it by its name.
+ * Other readings that the words of the interface document allow. Any of them may go with any dialect. A row says what
+ * the platform then does, based on the document and not on the program. A reading that changes one word of an answer
+ * has only `text`; the answer checks for it by name.
  */
 
-/** What of an address table's row a reading looks at. */
+/** The parts of an address row that readings look at. */
 interface Row {
   readonly address: string;
   readonly kind: string;
@@ -18,44 +18,44 @@ interface Row {
 
 type InHalves<One> = (row: One, position: string) => readonly One[];
 
-/** A register that somebody asks for; `level` is how far the first device behind it is, 0 to 1. */
+/** A register that is read; `level`: how far the first device behind it is, 0 to 1. */
 interface Held {
   readonly row: Row;
   readonly value: string;
   readonly level: number;
 }
 
-/** A value that a device has taken, and what its register held before. */
+/** A value that a device has taken, with the register's value before. */
 interface Put {
   readonly row: Row;
   readonly value: string;
   readonly before: string | null;
-  /** Sets the register to a value by itself after so many simulated ms, unless it holds another one by then. */
+  /** Sets the register to a value after this many simulated ms, unless it holds another one then. */
   readonly later: (afterMs: number, value: string, by: "rotation_end" | "idle") => void;
-  /** Moves the device as if its register held this. */
+  /** Moves the device as if its register held this value. */
   readonly drive: (value: string) => void;
 }
 
-/** What the platform shows of an address to a call that asks for it. Instants are real epoch ms. */
+/** What the platform shows of an address to a call. Times are real epoch ms. */
 interface Asked {
   readonly row: Row;
-  /** Of controller and address. */
+  /** Controller and address. */
   readonly key: string;
-  /** Null where it shows nothing anyway. */
+  /** Null if it shows nothing anyway. */
   readonly value: string | null;
-  /** What is shown is no lie, and no older than it says. */
+  /** The value is no lie, and not older than it claims. */
   readonly isHonest: boolean;
   readonly isFresh: boolean;
   readonly now: number;
-  /** What the register held at an instant. */
+  /** The register's value at a given time. */
   readonly heldAt: (at: number) => string | null;
 }
 
-/** What a reading does that it has to remember things for; each platform has its own. */
+/** The behaviour of a reading that has a memory; each platform has its own. */
 interface Behaviour {
-  /** What is shown instead; null for nothing. */
+  /** What is shown instead; null for no value. */
   readonly shown?: (asked: Asked) => string | null;
-  /** Why a POST to a controller is not taken; null where it is. */
+  /** Why a POST to a controller is refused; null if it is not. */
   readonly refusal?: (controller: string, now: number) => string | null;
 }
 
@@ -64,21 +64,21 @@ interface Item {
   readonly value: string | number | boolean | null;
 }
 
-/** What one does; what it leaves out is as usual. */
+/** The effects of one reading; what it omits is as usual. */
 interface Trait {
-  /** What is so, for the guide. */
+  /** The reading in words, for the guide. */
   readonly text: string;
-  /** What of a dialect is decided by it. */
+  /** The traits of a dialect that it fixes. */
   readonly dialect?: Partial<Dialect>;
-  /** What stands in the address table in the place of a row. */
+  /** The rows that replace one of the address table. */
   readonly rows?: <One extends Row>(row: One, inHalves: InHalves<One>) => readonly One[];
-  /** What a register tells instead of what it holds; null for what it holds. */
+  /** What a register shows instead of its value; null for its value. */
   readonly told?: (held: Held) => string | null;
-  /** What a device does of its own accord once it has taken a value. */
+  /** What a device does by itself after it has taken a value. */
   readonly taken?: (put: Put) => void;
-  /** What `sensor-data` lists in the place of these. */
+  /** The items that `sensor-data` lists instead of these. */
   readonly items?: <One extends Item>(items: readonly One[], dialect: Dialect) => readonly One[];
-  /** What an operation does not answer without. */
+  /** Query parameters that operations require in addition. */
   readonly needs?: Readonly<Record<string, readonly string[]>>;
   readonly begin?: () => Behaviour;
 }
@@ -86,27 +86,27 @@ interface Trait {
 const isDegree = (value: string): boolean => /^(?:\d{1,2}|100)$/.test(value);
 const positionMode = "10100";
 
-/** A plan that was turned on. */
+/** How long a plan that was turned on runs. */
 const planLastsMs = 20 * 60_000;
-/** From the order of a read until the platform has the device's answer. */
+/** Time from a read's order until the platform has the device's answer. */
 const flushLagMs = 3_000;
-/** A controller is busy with a value. */
+/** How long a controller is busy with a value. */
 const busyMs = 3_000;
 const pulse = { idle: "00000000", lastsMs: 1_000 };
 
-/** Answers in which a name or a channel is a key have no room for two of one. */
+/** Layouts with names or channels as keys cannot hold two of the same. */
 const keyed: ReadonlySet<Dialect["sensorLayout"]> = new Set(["keyed", "keyed_by_factor", "by_channel"]);
 
-/** The device's answer to an order is known to the platform only later; until then it tells what it knew. */
+/** The platform gets the device's answer to an order only later; until then it shows what it knew. */
 function ordered(): Behaviour {
   const known = new Map<string, { readonly value: string; readonly due: readonly number[] }>();
   return {
     shown: ({ row, key, value, isHonest, isFresh, now, heldAt }) => {
       // A false answer is not what the platform knows.
       if (value === null || !isHonest) return value;
-      // In other words than the register's, which are known of now alone.
+      // Values in other words than the register's are known for the present alone.
       const isTold = value !== heldAt(now);
-      // What nobody ordered before is known as the device has told it at the start.
+      // Without an order before, it knows what the device said at the start.
       const held = known.get(key) ?? { value: isTold ? value : row.initial, due: [] };
       const answered = held.due.findLast((at) => at <= now);
       const then = answered === undefined ? null : heldAt(answered);
@@ -129,7 +129,7 @@ function oneAtATime(): Behaviour {
   };
 }
 
-/** Other readings by the name that `simulate --readings` takes. */
+/** Other readings by their name in `simulate --readings`. */
 const table = {
   actual_positions: {
     text: "`get-value` gives how far a window is, whatever was set",
@@ -244,7 +244,7 @@ export const readingNames = Object.keys(table) as readonly ReadingName[];
 
 export type Readings = ReadonlySet<ReadingName>;
 
-/** Types of devices where the document names none of them, by the ones that it does. */
+/** Device types that the document does not name, by the ones that it does. */
 export const otherTypes: Readonly<Record<string, string>> = {
   C001: "W003",
   C003: "C009",
@@ -256,11 +256,11 @@ export const otherTypes: Readonly<Record<string, string>> = {
 const traitsOf = (readings: Readings): readonly Trait[] =>
   readingNames.flatMap((name) => (readings.has(name) ? [table[name]] : []));
 
-/** What of a dialect the readings decide. */
+/** Traits of the dialect that the readings fix. */
 export const dialectOf = (readings: Readings): Partial<Dialect> =>
   Object.assign({}, ...traitsOf(readings).map(({ dialect }) => dialect)) as Partial<Dialect>;
 
-/** What stands in the address table in the place of these rows. */
+/** Rows of the address table after the readings. */
 export const rowsIn = <One extends Row>(
   readings: Readings,
   rows: readonly One[],
@@ -271,7 +271,7 @@ export const rowsIn = <One extends Row>(
     rows,
   );
 
-/** What a register tells in the platform's other words; null for what is set. */
+/** What a register shows in the platform's other words; null for its value. */
 export function toldInstead(readings: Readings, held: Held): string | null {
   for (const { told } of traitsOf(readings)) {
     const instead = told?.(held) ?? null;
@@ -280,33 +280,33 @@ export function toldInstead(readings: Readings, held: Held): string | null {
   return null;
 }
 
-/** What a device does of its own accord once it has taken a value. */
+/** Lets a device do what it does by itself after it has taken a value. */
 export function onTaken(readings: Readings, put: Put): void {
   for (const { taken } of traitsOf(readings)) taken?.(put);
 }
 
-/** What `sensor-data` lists in the place of these. */
+/** Items of `sensor-data` after the readings. */
 export const itemsIn = <One extends Item>(
   readings: Readings,
   dialect: Dialect,
   listed: readonly One[],
 ): readonly One[] => traitsOf(readings).reduce((all, { items }) => items?.(all, dialect) ?? all, listed);
 
-/** What an operation does not answer without, beside what it always needs. */
+/** Query parameters that an operation requires beside the usual ones. */
 export const needsOf = (readings: Readings, operation: string): readonly string[] =>
   traitsOf(readings).flatMap(({ needs }) => needs?.[operation] ?? []);
 
-/** What the readings remember of one platform. */
+/** The memory of one platform's readings. */
 export type Behaviours = readonly Behaviour[];
 
 export const behavioursOf = (readings: Readings): Behaviours =>
   traitsOf(readings).flatMap(({ begin }) => (begin ? [begin()] : []));
 
-/** What is shown of a register by all that remember something. */
+/** What the readings with a memory show of a register. */
 export const shownBy = (behaviours: Behaviours, asked: Asked): string | null =>
   behaviours.reduce((value, { shown }) => (shown ? shown({ ...asked, value }) : value), asked.value);
 
-/** Why a POST is not taken; null where it is. */
+/** Why a POST is refused; null if it is not. */
 export function refusedBy(behaviours: Behaviours, controller: string, now: number): string | null {
   for (const { refusal } of behaviours) {
     const why = refusal?.(controller, now) ?? null;

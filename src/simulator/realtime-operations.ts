@@ -46,7 +46,7 @@ export const sensorData: Operation = ({ controller: code, platform }) => {
   return success(sensorList(dialect, items, at));
 };
 
-/** A running status with its type number (system 3), which several of one device may share. */
+/** A running status with its type number (system 3), which several statuses of a device may share. */
 type StatusRow = readonly [name: string, number: number, role: Role | null];
 
 const plans = planRoles.map((role, index): StatusRow => [`灌溉方案${index + 1}`, 49, role]);
@@ -70,7 +70,7 @@ const statusRows = new Map<string, readonly StatusRow[]>([
   ["C003", plans],
 ]);
 
-/** What runs at a device now, as the motors show it rather than the registers. */
+/** What runs at a device now, by its motors rather than its registers. */
 export const statusItems = (platform: Platform, { device, plant }: SimulatedController): readonly Fields[] =>
   (statusRows.get(device.type) ?? []).map(([name, deviceTypeNumber, role]) => {
     const isRunning = role !== null && plant.levels[role] > 0.05;
@@ -126,14 +126,14 @@ export const readGroup: Operation = (call) => {
 const asShown = (call: Call, controller: SimulatedController, address: string, isFresh: boolean) =>
   otherwise(call, controller, address, shownValue(call, controller, address, isFresh), isFresh);
 
-/** What the platform shows of it by its other readings. */
+/** What the platform shows of an address with its other readings. */
 function otherwise(
   call: Call,
   controller: SimulatedController,
   address: string,
   value: string | null,
   isFresh: boolean,
-  /** Each way in which the platform answers remembers values of its own. */
+  /** Each kind of answer remembers values of its own. */
   way = "",
 ): string | null {
   const row = controller.table.get(address);
@@ -145,7 +145,7 @@ function otherwise(
   return shownBy(behaviours, { row, key, value, isHonest: value === honest, isFresh, now, heldAt });
 }
 
-/** What a register shows to one who asks for it, which may be a lie. */
+/** What a read of a register shows, which may be a lie. */
 function shownValue(call: Call, controller: SimulatedController, address: string, isFresh: boolean) {
   const lies = faults.reading.filter((fault) => fault !== "stale_read_back" || !isFresh);
   const lie = call.platform.fault(lies, { ...call, address });
@@ -170,8 +170,8 @@ function agedValue(
 }
 
 /**
- * `POST /api/set-value`: takes the value and passes it on to the device, which may still do nothing with it. The answer
- * is a success either way, as on the real platform.
+ * `POST /api/set-value`: accepts the value and passes it on to the device, which may ignore it. The answer is a success
+ * in either case, as on the real platform.
  */
 export const setValue: Operation = (call) => {
   const { address, controller: code, platform, post } = call;

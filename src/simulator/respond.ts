@@ -8,7 +8,7 @@ import { needsOf } from "./readings.js";
 import * as realtime from "./realtime-operations.js";
 import { type Answer, isFields, success, writeBody } from "./shapes.js";
 
-/** What each operation answers. */
+/** The function that answers each operation. */
 const answers: Record<OperationName, Operation> = {
   "sign-in": business.signIn,
   station: business.stations,
@@ -27,9 +27,9 @@ const answers: Record<OperationName, Operation> = {
 };
 
 /**
- * What the transport has to do. `delayMs` (real time) comes first; `Infinity` means that no answer ever comes. `cut`:
- * `refused`: no connection came about; `before` and `after`: the connection broke without an answer, before or after
- * the request was carried out; `during`: it broke half way through the answer.
+ * What the transport has to do. `delayMs` (real time) comes first; `Infinity`: no answer ever comes. `cut`: `refused`:
+ * no connection; `before` and `after`: the connection broke without an answer, before or after the request was carried
+ * out; `during`: it broke half way through the answer.
  */
 export interface Decision {
   readonly status: number;
@@ -42,7 +42,7 @@ export interface Decision {
 const json = { "content-type": "application/json;charset=UTF-8" };
 const silence: Decision = { status: 0, headers: {}, body: "", delayMs: 0, cut: null };
 
-/** An answer as it goes out. */
+/** The decision to send an answer. */
 const write = ({ dialect }: Platform, { status, body }: Answer): Decision => ({
   ...silence,
   status,
@@ -51,8 +51,8 @@ const write = ({ dialect }: Platform, { status, body }: Answer): Decision => ({
 });
 
 /**
- * The whole platform as one function: what it answers to a request that arrives at `now`, having done what the request
- * asks. It knows no transport and no clock, so a server and a simulation on virtual time share it.
+ * The whole platform as one function: carries out a request that arrives at `now` and returns the answer. It knows no
+ * transport and no clock, so a server and a simulation in virtual time share it.
  */
 export function respond(platform: Platform, request: PlatformRequest, now: number): Decision {
   advance(platform, now);
@@ -117,7 +117,7 @@ function parsePost({ headers, body: sent }: PlatformRequest) {
   return { code, address: String(address), value, mistake: null };
 }
 
-/** The refusal of a call whose credential is missing or wrong; null where it may pass. */
+/** The refusal of a call with a missing or wrong credential; null if the call may pass. */
 function refusal(call: Call): Answer | null {
   const { operation, platform, request } = call;
   const isChecked = request.host === "business" || platform.settings.auth.checkRealtime;
@@ -135,7 +135,7 @@ function badToken(call: Call): Answer {
   return { status: form === "body" ? 200 : form, body };
 }
 
-/** What an operation answers to a call without what it needs; null where all of it is there. */
+/** The answer to a call that lacks a required parameter; null if none is missing. */
 function lacking(call: Call): Answer | null {
   const [, , , ...always] = routes[call.operation];
   const needs = [...always, ...needsOf(call.platform.readings, call.operation)];
@@ -143,7 +143,7 @@ function lacking(call: Call): Answer | null {
   return lacks === undefined ? null : no(call, 400, `缺少参数: ${lacks}`);
 }
 
-/** A dialect may call the device code of the sensor data otherwise. */
+/** A dialect may rename the device code's parameter in `sensor-data`. */
 const queryName = ({ operation, platform }: Pick<Call, "operation" | "platform">, name: string): string =>
   operation === "sensor-data" && name === "deviceCode" ? platform.dialect.sensorQuery : name;
 
@@ -157,7 +157,7 @@ const html = (status: number): Partial<Decision> => ({
     status === 200 ? maintenance : `<html><body><center><h1>${status}</h1></center><hr>nginx</body></html>`,
 });
 
-/** What a fault makes of an answer, which is null when the request was not carried out; see `Decision`. */
+/** What a fault makes of an answer, which is null if the request was not carried out; see `Decision`. */
 type Spoiler = (call: Call, spec: FaultSpec, answer: Decision | null) => Partial<Decision>;
 
 const spoilers: Record<FaultName<"answer">, Spoiler> = {

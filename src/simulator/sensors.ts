@@ -2,7 +2,7 @@ import { planRoles } from "./addresses.js";
 import { deficitKpa, dewPointC, type Plant } from "./plant.js";
 import { chanceAt, clamp, type Weather } from "./weather.js";
 
-/** Its name as the platform shows it to a grower, the platform's own code, and how far one of its kind may be off. */
+/** `name`: as growers see it; `factor`: the platform's own code; `spread`: how far a sensor of this kind may be off. */
 type Row = readonly [
   name: string,
   factor: string,
@@ -12,7 +12,7 @@ type Row = readonly [
   read: (plant: Plant, outside: Weather, register: ReadRegister) => number,
 ];
 
-/** What a register holds; null for an address the device does not have. */
+/** A register's value; null for an address that the device lacks. */
 type ReadRegister = (address: string) => string | null;
 
 const rowsOf = (rows: readonly Row[]) =>
@@ -30,7 +30,10 @@ export type SensorRow = ReturnType<typeof rowsOf>[number];
 
 const running = (plant: Plant): number => (plant.sample.plans > 0.5 ? 1 : 0);
 
-/** mS/cm that the formula of the plan that runs asks for, in hundredths; each plan mixes its own, between clear water and the limit. */
+/**
+ * The EC in mS/cm that the running plan's formula asks for, which holds hundredths. Each plan mixes its own, between
+ * clear water and the limit.
+ */
 function mixedEc({ levels }: Plant, register: ReadRegister): number {
   const plan = planRoles.findIndex((role) => levels[role] > 0.5);
   if (plan < 0) return 0.6;
@@ -91,23 +94,23 @@ const tables = new Map<string, readonly SensorRow[]>([
   ["V003", pestMonitor],
 ]);
 
-/** The sensors of a device type (system 1); none for cameras but the pest monitor, where a dialect has it give readings. */
+/** The sensors of a device type (system 1). Cameras have none, except the pest monitor in a dialect with readings. */
 export const sensorTable = (type: string): readonly SensorRow[] => tables.get(type) ?? [];
 
 export interface SampleItem {
   readonly sensor: SensorRow;
-  /** In the sensor's unit and resolution, unless overridden by something to be written as it stands. */
+  /** In the sensor's unit and resolution; an overridden value is written unchanged. */
   readonly value: string | number | boolean | null;
   readonly isOverridden: boolean;
 }
 
-/** One round of readings, all taken at the same simulated instant. */
+/** One round of readings, all of the same simulated time. */
 export interface Sample {
   readonly at: number;
   readonly items: readonly SampleItem[];
 }
 
-/** What the sensors of a device show; each has its own small constant error. */
+/** What a device's sensors show; each has a small constant error of its own. */
 export function sampleOf(
   type: string,
   seed: number,
@@ -125,7 +128,10 @@ export function sampleOf(
   return { at: plant.sampledAt, items };
 }
 
-/** Words of the weather station for the local broker, minutes faster than the platform. They have no age, so none is retained. */
+/**
+ * A message of the weather station to the local broker, minutes faster than the platform. It has no time stamp, so it
+ * is not retained.
+ */
 export interface StationMessage {
   readonly topic: string;
   readonly payload: string;
@@ -133,7 +139,7 @@ export interface StationMessage {
 
 const round = (value: number, decimals = 1): number => Number(value.toFixed(decimals));
 
-/** What each sensor of the station says: a word or number alone, or JSON with a field for each of its values. */
+/** The payload of each station sensor: a word or number alone, or JSON with a field for each of its values. */
 const stationSensors: Readonly<Record<string, (felt: Weather) => string>> = {
   wind: ({ windMs, windDirectionDeg: direction }) =>
     JSON.stringify({ speed: round(windMs), direction: round(direction, 0) }),
@@ -142,7 +148,7 @@ const stationSensors: Readonly<Record<string, (felt: Weather) => string>> = {
   irradiance: ({ irradianceWm2 }) => String(round(irradianceWm2, 0)),
 };
 
-/** What the station says of the weather that it feels; a sensor that died says nothing. */
+/** The station's messages about the weather that it measures; a dead sensor sends none. */
 export const stationMessages = (
   felt: Weather,
   isSilent: (sensor: string) => boolean,

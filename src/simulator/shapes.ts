@@ -3,7 +3,7 @@ import type { Readings } from "./readings.js";
 import type { SampleItem } from "./sensors.js";
 import { localText } from "./weather.js";
 
-/* How a dialect shapes what the platform answers. */
+/* The platform's answers in the shape of a dialect. */
 
 export type Fields = Record<string, unknown>;
 
@@ -26,7 +26,7 @@ interface Manners {
   readonly readings: Readings;
 }
 
-/** An answer that says no: another body code, why, and the request's id. */
+/** A refusal: another body code, the reason, and the request's id. */
 export function failure(
   { dialect: { errorMessage, errorStatus }, readings }: Manners,
   requestId: string,
@@ -35,7 +35,7 @@ export function failure(
 ): Answer {
   const isHttpStatus = errorStatus === "code" && code >= 400 && code <= 599;
   const message = errorMessage === "text" ? why : { code: `E${code}`, message: why };
-  // Of a credential the code is documented.
+  // The codes for refused credentials are documented.
   if (readings.has("flagged_refusals") && code !== 401 && code !== 403)
     return { status: 200, body: { code: 200, message, requestId, data: null, success: false } };
   return {
@@ -44,7 +44,7 @@ export function failure(
   };
 }
 
-/** A computed `__proto__` is an own property, so it reaches the wire like any other. */
+/** A computed `__proto__` is an own property, so it is sent like any other. */
 const withUnasked = (body: Fields): Fields => ({
   ...body,
   traceId: "0",
@@ -53,7 +53,7 @@ const withUnasked = (body: Fields): Fields => ({
   ["__proto__"]: { polluted: true },
 });
 
-/** The body as JSON text, with numbers and unasked fields as the dialect has them. */
+/** The body as JSON text, with numbers and extra fields as the dialect has them. */
 export function writeBody(body: Fields, { extras, numbers }: Dialect): string {
   const decorate = (item: unknown): unknown =>
     isFields(item) ? { ...item, remark: null, ext: { createBy: "admin" } } : item;
@@ -61,11 +61,11 @@ export function writeBody(body: Fields, { extras, numbers }: Dialect): string {
     if (typeof value === "number" && numbers === "text") return String(value);
     return extras && Array.isArray(value) ? value.map(decorate) : value;
   });
-  // An integer beyond 2^53 is kept as text until here.
+  // An integer above 2^53 is a text until here.
   return numbers === "text" ? written : written.replace(/"customerId":"(\d+)"/g, '"customerId":$1');
 }
 
-/** An instant (epoch ms) as a dialect writes it. */
+/** A time (epoch ms) as a dialect writes it. */
 export function writeTime(at: number, form: TimeForm): string | number {
   switch (form) {
     case "local":
@@ -83,10 +83,10 @@ export function writeTime(at: number, form: TimeForm): string | number {
   }
 }
 
-/** An item and what names it where the layout is keyed. */
+/** An item and its key in a keyed layout. */
 export type Named = readonly [key: string, item: unknown];
 
-/** The part of an answer that holds these items. */
+/** The part of an answer that contains these items. */
 export function layOut(named: readonly Named[], layout: ListLayout): Fields {
   const items = named.map(([, item]) => item);
   const total = items.length;
@@ -116,7 +116,10 @@ interface ReadAddress {
   readonly name: string;
 }
 
-/** The addresses of one control-parameter type; without a value they stand there where the dialect says null of unknown ones. */
+/**
+ * The addresses of one control-parameter type. Those without a value are listed if the dialect shows null for unknown
+ * ones.
+ */
 export function registerGroup(dialect: Dialect, read: readonly ReadAddress[]) {
   const { groupLayout: layout, registers: form, unknownAddress } = dialect;
   const written = form === "number" ? Number : String;
@@ -132,7 +135,7 @@ export function registerGroup(dialect: Dialect, read: readonly ReadAddress[]) {
   );
 }
 
-/** Whether something runs, as a control word. */
+/** A running status as a control word. */
 const controlWord = (isRunning: boolean): string => (isRunning ? "1010" : "1001");
 
 const statusForms = {
@@ -141,11 +144,11 @@ const statusForms = {
   text: (isRunning: boolean) => String(Number(isRunning)),
 } as const;
 
-/** Whether something runs. */
+/** A running status as the dialect writes it. */
 export const runningValue = ({ dialect, readings }: Manners, isRunning: boolean): unknown =>
   readings.has("status_words") ? controlWord(isRunning) : statusForms[dialect.statuses](isRunning);
 
-/** Channel of the sensor that has no reading in the dialects with gaps. */
+/** The channel without a reading in dialects with gaps. */
 const gapChannel = 7;
 
 function readingOf({ gaps, readings: form }: Dialect, item: SampleItem): unknown {
@@ -157,7 +160,7 @@ function readingOf({ gaps, readings: form }: Dialect, item: SampleItem): unknown
   return form === "text" ? digits : `${digits}${sensor.unit}`;
 }
 
-/** Real-time sensor data; `at` is when they were sampled, real epoch ms. */
+/** Real-time sensor data; `at`: the time of the sample, real epoch ms. */
 export function sensorList(dialect: Dialect, items: readonly SampleItem[], at: number): Fields {
   const { sensorFields: fields, sensorLayout: layout, sensorNames: names, times } = dialect;
   const sampledAt = writeTime(at, times);
@@ -186,7 +189,7 @@ export function sensorList(dialect: Dialect, items: readonly SampleItem[], at: n
   );
 }
 
-/** `expiresAt` is real epoch ms. */
+/** `expiresAt`: real epoch ms. */
 export interface IssuedToken {
   readonly token: string;
   readonly expiresAt: number;
@@ -209,6 +212,6 @@ const signInForms: Record<Dialect["signIn"], SignInForm> = {
   }),
 };
 
-/** What a sign-in is answered with. */
+/** The answer to a sign-in. */
 export const signInFields = (dialect: Dialect, issued: IssuedToken, now: number): Fields =>
   signInForms[dialect.signIn](issued, Math.floor((issued.expiresAt - now) / 1000));

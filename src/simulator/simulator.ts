@@ -11,22 +11,22 @@ import { printableConfiguration } from "./printable-configuration.js";
 import { PushServer } from "./push.js";
 
 export interface SimulatorOptions extends PlatformOptions {
-  /** Port of the business host, and of both where `realtimePort` is absent. Default 0: any free one. */
+  /** Port of the business host, and of both hosts without `realtimePort`. Default 0: any free one. */
   readonly port?: number;
-  /** A port of its own for the realtime host; 0: any free one. */
+  /** A separate port for the realtime host; 0: any free one. */
   readonly realtimePort?: number;
   /**
-   * Port of the controls under `/_simulator/`; absent: the business host's port. A port that also serves the controls stays
-   * open while its host is down and breaks connections instead of refusing them.
+   * Port of the controls under `/_simulator/`; default: the business host's. A port with controls stays open while its
+   * host is down, and breaks connections instead of refusing them.
    */
   readonly controlPort?: number;
-  /** How often the push channels look for news, real ms. Default 250. */
+  /** Pause between looks for changes to push, real ms. Default 250. */
   readonly pushIntervalMs?: number;
-  /** A fault file as parsed JSON; its faults come beside those of `faults`. */
+  /** A fault file as parsed JSON; its faults are added to those of `faults`. */
   readonly faultFile?: unknown;
 }
 
-/** A fault file that is not right, a line for each mistake. */
+/** A fault file with mistakes, one a line. */
 export class FaultFileError extends Error {
   override name = "FaultFileError" as const;
 }
@@ -40,22 +40,24 @@ export interface Simulator {
   readonly control: SimulatorControl;
   /** The platform itself, for a program that runs it in the same process. */
   readonly state: Platform;
-  /** Lines of YAML to paste into a configuration: where it is, a token it takes, the actuators of its first greenhouses. */
+  /**
+   * YAML lines for a configuration: addresses, a token that is accepted, and the actuators of the first greenhouses.
+   */
   configuration(): string;
-  /** Push connections that are open now. */
+  /** The number of open push connections. */
   pushConnections(): number;
   /** Ends every connection; resolves when all ports are free again. */
   close(): Promise<void>;
 }
 
-/** Keeps the ports as the outages want them and the push channels talking, from `open` to `close`. */
+/** Keeps the ports as outages demand, and the push channels going, from `open` to `close`. */
 class ServerLife {
   readonly ports: Port[] = [];
   readonly #platform: Platform;
   readonly #push: PushServer;
   readonly #stopped = new AbortController();
   #ticking: Promise<void> = Promise.resolve();
-  /** Ports change one after the other, or a host could come up while it is still going down. */
+  /** Changes of ports follow each other, or a host could come up while it is still going down. */
   #changing: Promise<void> = Promise.resolve();
 
   constructor(platform: Platform, push: PushServer) {
@@ -63,7 +65,7 @@ class ServerLife {
     this.#push = push;
   }
 
-  /** `tick` is what is done every `tickMs` from then on. */
+  /** `tick` runs every `tickMs` from then on. */
   async open(clock: Clock, tickMs: number, tick: () => Promise<void>): Promise<void> {
     try {
       for (const port of this.ports) await port.open();
@@ -110,7 +112,7 @@ class ServerLife {
 }
 
 /**
- * Starts the simulated platform over real HTTP and WebSocket; resolves once both hosts answer, rejects when a port is
+ * Starts the simulated platform over real HTTP and WebSocket; resolves once both hosts answer. Rejects if a port is
  * taken, or with a FaultFileError.
  */
 export async function startSimulator(

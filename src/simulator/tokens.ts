@@ -2,18 +2,18 @@ import { isFields, type IssuedToken } from "./shapes.js";
 import { hexAt, mix } from "./weather.js";
 
 export interface AuthRules {
-  /** `any`: every bearer token is good; `known`: only those of `accepted` and those issued by signing in. */
+  /** `any`: every bearer token is good; `known`: only those in `accepted` and those issued by a sign-in. */
   readonly tokens: "any" | "known";
   readonly accepted: readonly string[];
-  /** The realtime host does not check by default, as today. */
+  /** By default the realtime host does not check, as on the real platform. */
   readonly checkRealtime: boolean;
   /** How a wrong token is refused: HTTP status, or HTTP 200 with a body code. */
   readonly refusal: 401 | 403 | "body";
-  /** That body code. */
+  /** The body code for `refusal: "body"`. */
   readonly refusalCode: number;
   /** How long an issued token lasts. */
   readonly lifetimeMs: number;
-  /** Fields the sign-in body must carry; any object signs in without it. */
+  /** Fields that the sign-in body must have; null: any object signs in. */
   readonly signIn: Readonly<Record<string, string>> | null;
 }
 
@@ -44,7 +44,7 @@ export class TokenStore {
     this.#known = new Map(rules.accepted.map((token) => [token, Infinity]));
   }
 
-  /** A new token, or null when the body is not one that signs in. */
+  /** Issues a token; null if the body does not sign in. */
   signIn(body: unknown, now: number): IssuedToken | null {
     if (!isFields(body)) return null;
     const wanted = Object.entries(this.#rules.signIn ?? {});
@@ -61,12 +61,12 @@ export class TokenStore {
     return expiresAt === undefined ? this.#trustsAny : now < expiresAt;
   }
 
-  /** From now on this token is good. */
+  /** Makes this token good. */
   accept(token: string): void {
     this.#known.set(token, Infinity);
   }
 
-  /** Every token of before is refused; only newly issued or accepted ones are good. */
+  /** Refuses all tokens so far; only those issued or accepted later are good. */
   expireAll(): void {
     this.#trustsAny = false;
     this.#known = new Map();

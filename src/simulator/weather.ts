@@ -1,4 +1,4 @@
-/** The zone of every time the simulated platform writes: Asia/Shanghai, which has no summer time. */
+/** The zone of all times that the simulated platform writes: Asia/Shanghai, which has no summer time. */
 const platformZoneOffsetMs = 8 * 3_600_000;
 
 /** `YYYY-MM-DD HH:mm:ss` in Asia/Shanghai. */
@@ -7,15 +7,15 @@ export function localText(at: number): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
 }
 
-/** Hours since local midnight, with fraction. */
+/** Hours since local midnight, with fractions. */
 export const localHour = (at: number): number => ((((at + platformZoneOffsetMs) / 3_600_000) % 24) + 24) % 24;
 
 /** Whole local days since 1970. */
 export const localDay = (at: number): number => Math.floor((at + platformZoneOffsetMs) / 86_400_000);
 
 /*
- * Chance without state: the same seed and the same place in time give the same number, whatever was read before. That
- * is what lets 10,000 controllers be evaluated only when they are looked at.
+ * Random numbers without state: one seed and one index always give the same number, whatever was read before. So 10,000
+ * controllers are computed only when somebody looks at them.
  */
 
 /** Mixes two integers into an unsigned 32-bit one. */
@@ -26,7 +26,7 @@ export function mix(a: number, b: number): number {
   return (h ^ (h >>> 15)) >>> 0;
 }
 
-/** A number in [0, 1) that belongs to this seed and index. */
+/** A number in [0, 1) for this seed and index. */
 export function chanceAt(seed: number, index: number): number {
   return mix(seed, index) / 4_294_967_296;
 }
@@ -38,7 +38,7 @@ export function textSeed(text: string): number {
   return h >>> 0;
 }
 
-/** A curve in [0, 1) through one random value per whole `x`, smooth in between. */
+/** A smooth curve in [0, 1) through one random value at each whole `x`. */
 function smoothChance(seed: number, x: number): number {
   const index = Math.floor(x);
   const part = x - index;
@@ -50,7 +50,7 @@ function smoothChance(seed: number, x: number): number {
 export const clamp = (value: number, low: number, high: number): number =>
   value < low ? low : value > high ? high : value;
 
-/** 32 hexadecimal digits that belong to this seed and index; for ids, never for secrets. */
+/** 32 hexadecimal digits for this seed and index; for ids, never for secrets. */
 export function hexAt(seed: number, index: number): string {
   let text = "";
   for (let part = 0; part < 4; part++)
@@ -66,7 +66,7 @@ export function uuidAt(seed: number, index: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`;
 }
 
-/** Outdoors at one instant. */
+/** The weather outdoors at one time. */
 export interface Weather {
   readonly temperatureC: number;
   readonly humidityPct: number;
@@ -78,13 +78,13 @@ export interface Weather {
   readonly pressureHpa: number;
 }
 
-/** Bad weather someone asked for; `showers` are a rain that comes and goes every few minutes. */
+/** Bad weather on request; `showers`: rain that comes and goes every few minutes. */
 export type Forced = "storm" | "rain" | "showers" | null;
 
 const hourMs = 3_600_000;
 const latitude = (36.9 * Math.PI) / 180;
 
-/** The weather of this seed at an instant (epoch ms), around 37° north in eastern China. */
+/** The weather at a time (epoch ms) with this seed, around 37° north in eastern China. */
 export function weatherAt(at: number, seed: number, forced: Forced): Weather {
   const hours = at / hourMs;
   const curve = (part: number, everyHours: number) => smoothChance(mix(seed, part), hours / everyHours);
@@ -132,7 +132,7 @@ interface Spell {
   readonly kind: NonNullable<Forced> | "gusts";
   readonly from: number;
   readonly to: number;
-  /** Of gusts: how hard it blows, m/s. */
+  /** For gusts: the wind speed, m/s. */
   readonly windMs: number;
 }
 
@@ -140,7 +140,7 @@ const gustMs = 5_000;
 
 const remembered = 4096;
 
-/** The sky over the whole account, with the storms and rains that were asked for; remembers recent minutes. */
+/** The sky over the whole account, with storms and rains on request; remembers recent minutes. */
 export class Sky {
   readonly #seed: number;
   readonly #minutes = new Map<number, Weather>();
@@ -150,7 +150,7 @@ export class Sky {
     this.#seed = mix(seed, 77);
   }
 
-  /** Weather of the minute an instant lies in. */
+  /** The weather of the minute that contains this time. */
   at(instant: number): Weather {
     const minute = Math.floor(instant / 60_000);
     const known = this.#minutes.get(minute);
@@ -161,20 +161,20 @@ export class Sky {
     return weather;
   }
 
-  /** As it is met outside: the wind in gusts of seconds, and a spell from its very beginning. */
+  /** The weather as sensors feel it: wind in gusts of seconds, and a spell from its very beginning. */
   felt(instant: number): Weather {
     const weather = this.#weather(instant, instant);
     const gust = 0.85 + 0.3 * smoothChance(mix(this.#seed, 12), instant / gustMs);
     return { ...weather, windMs: weather.windMs * gust };
   }
 
-  /** Bad weather from one instant to another (`Infinity`: until `calm`); gusts of so many m/s. */
+  /** Forces bad weather from one time to another (`Infinity`: until `calm`); gusts with a wind speed in m/s. */
   force(kind: Spell["kind"], from: number, to: number, windMs = 0): void {
     this.#spells = [...this.#spells.slice(-63), { kind, from, to, windMs }];
     this.#minutes.clear();
   }
 
-  /** Ends what was forced. */
+  /** Ends all forced weather. */
   calm(at: number): void {
     this.#spells = this.#spells.map((spell) => (spell.to > at ? { ...spell, to: at } : spell));
     this.#minutes.clear();
@@ -190,5 +190,5 @@ export class Sky {
   }
 }
 
-/** How far one controller's surroundings differ from the account's average, -1 to 1. */
+/** How far one controller's surroundings are from the account's average, -1 to 1. */
 export const peculiarity = (seed: number, index: number): number => 2 * chanceAt(seed, index) - 1;
