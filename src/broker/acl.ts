@@ -62,7 +62,6 @@ export function rightsOf(
   };
 }
 
-/** The rights of the bridge itself. */
 export const bridgeRights: Rights = { mayPublish: isOrdinary, maySubscribe: () => true };
 
 /** Excludes the server's own tree and topics that would disconnect subscribers; nobody else checks wills. */

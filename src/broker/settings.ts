@@ -38,7 +38,6 @@ export const defaultBrokerLimits = {
   filters: 5_000,
   /** Filters in one packet; more end the connection. Home Assistant sends 500. */
   filtersPerPacket: 1_000,
-  /** The length of one filter. */
   filterBytes: 512,
   /** Levels of all filters of all clients, each about 200 bytes; persistent sessions may have as many again. */
   filterLevels: 160_000,

@@ -415,7 +415,6 @@ function wireErrors(aedes: Aedes, { tally, log }: BrokerParts): void {
   );
 }
 
-/** The connected client with this id. */
 const connectedClient = (aedes: Aedes, id: string): Client | null => insidesOf(aedes).clients[id] ?? null;
 
 export function closeAedes(aedes: Aedes): Promise<void> {

@@ -11,7 +11,7 @@ import type { Registry } from "../runtime/metrics.js";
 import type { AccountState, Fleet } from "./fleet.js";
 import { accountReport } from "./status-file.js";
 
-/* The page that shows all accounts. */
+/* The page of a fleet, which shows all accounts. */
 
 type Http = Exclude<FleetSettings["http"], false>;
 

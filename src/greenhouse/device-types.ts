@@ -66,7 +66,7 @@ export const mayHaveReadings = (type: DeviceType | null): boolean =>
 
 const isKnownType = (type: DeviceType | null): boolean => type !== null && deviceTypes.has(type);
 
-/** After so many empty answers in a row readings are asked for once an hour; null for never. */
+/** After how many empty answers in a row readings are asked for only once an hour; null for never. */
 export function emptyAnswersUntilRare(type: DeviceType | null): number | null {
   if (!isCamera(type)) return null;
   return isKnownType(type) ? 3 : 1;
@@ -205,5 +205,4 @@ export function contradiction(
 
 const isGeneral = (kind: ActuatorKind): boolean => kind === "positioner" || kind === "machine";
 
-/** The remedy. */
 export const contradictionRemedy = msg`correct kind or type_id, or say accept_type: true where it is meant; until then its commands are refused`;

@@ -120,7 +120,6 @@ export const differsFrom = (
     return others.length === 0 && status !== undefined && status.value !== item.value;
   });
 
-/** The statuses of an actuator. */
 export const statusesOf = (
   numbers: readonly StatusNumber[],
   statuses: Iterable<RunningStatus>,

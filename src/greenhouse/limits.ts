@@ -71,7 +71,6 @@ export interface Interlock {
 /** Built-in rules; no guard may have one of these names. */
 const ruleNames = new Set(["lock", "hold", "rest", "reversal", "starts_per_hour", "read_only"]);
 
-/** Whether a rule is a guard. */
 export const isGuard = (rule: string): boolean => !ruleNames.has(rule);
 
 /** What may be commanded now, and why nothing else. */

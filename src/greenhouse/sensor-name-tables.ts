@@ -2,10 +2,10 @@ import { compact, digits, type Kinds, kindsOf } from "./sensor-name-spelling.js"
 import type { SensorKind } from "./sensors.js";
 
 /*
- * What may stand before (or after) the name of a quantity: `word group class: names`. At most one of each group counts.
+ * Names of places that may precede or follow the name of a quantity: `word group class: names`. Of each group at most one counts.
  *
  * groups: `side` of the glass, `medium`, `position`, `span` of time. class: which names of quantities fit (see
- * quantity-names.ts); `o` is outdoor or indoor and falls back to air, `-` changes nothing. `~` adds no word.
+ * below); `o` is outdoor or indoor and falls back to air, `-` changes nothing. `~` adds no word.
  */
 export const placeNames = `
 outdoor side o: 室外, 户外, 棚外, 温室外, 大棚外, 外部, 外界, 室外环境, 外, 场外, 舍外, outdoor, outside, external, exterior, ext, out, outdoors
@@ -72,12 +72,12 @@ lowest span -: 最低, 最小, lowest, minimum, min
 `;
 
 /*
- * Names of what is measured. A line is `word kinds places: names`.
+ * Names of quantities; a line is `word kinds places: names`.
  *
- * kinds: what it can be, the first one where no unit says otherwise; `?` in front: nothing without a unit.
+ * kinds: what a name can mean, the first one unless the unit decides; with a leading `?` nothing without a unit.
  * places: `-` alone; or after the name of a place: `a` air, `g` ground, `f` leaf, `p` part of a plant or building, `l` liquid,
  * `o` only outdoors and indoors.
- * A word ends up in topics: it is never changed, and a new name goes to the golden file of the tests.
+ * Words are part of topics, so none is ever changed; a new name is added to the golden file of the tests.
  */
 
 export const climateNames = `
@@ -271,8 +271,8 @@ function readPlaces(): { places: ReadonlyMap<string, Place>; longestPlace: numbe
 }
 
 /*
- * Codes too short or too local to be names, `kinds: codes`. They give a kind and no word, because a code is its own id.
- * `?`: only where a unit settles it (`wd` is wenDu, a temperature, on one platform and wind direction on the next).
+ * Codes that are too short or local to be names, `kinds: codes`. They give a kind but no word, as a code is its own id.
+ * `?`: only where a unit decides (`wd` is wenDu, a temperature, on one platform and wind direction on the next).
  * A number may follow. Codes without a known meaning (`lp`) are left out: their sensors stay `other`.
  */
 const factorCodes = `
@@ -333,8 +333,8 @@ export function kindsOfCode(code: string): Kinds | null {
 }
 
 /*
- * Names of running statuses: `word: names`. A word ends up in topics: it is never changed, and a new name goes to the golden
- * file of the tests.
+ * Names of running statuses: `word: names`. Words are part of topics, so none is ever changed; a new name is added to
+ * the golden file of the tests.
  */
 const statusNameTable = `
 fan: 风机, 排风机, 轴流风机

@@ -1,5 +1,5 @@
 /*
- * Damps states so that published ones do not flicker: a shown state stands for a while before another replaces it. A
+ * Damps published states so that they do not flicker: a shown state stays for a while before another replaces it. A
  * change that stops something or warns is never delayed. Pure; instants are ms of one clock.
  */
 

@@ -83,7 +83,6 @@ function endText({ outcome, reason, command, ...more }: Ended, message: string, 
   return byCode(`code.${reason !== null && tellingReasons.has(reason) ? reason : outcome}`, message, named);
 }
 
-/** The title of an alarm. */
 export const alarmTitle = (type: AlarmType): Text => word(alarmTitles[type], `alarm.${type}`);
 
 /** A name with two languages. */
@@ -138,7 +137,6 @@ export function factText({ type, message, facts = {} }: Told): Text | null {
   return late.length > 0 ? byCode("code.late", message, { late: joined(late, ", ") }) : null;
 }
 
-/** The remedy of an alarm. */
 export const remedyText = ({ type, remedy }: Pick<Alarm, "type" | "remedy">): Text =>
   byCode(`code.${type}`, remedy);
 

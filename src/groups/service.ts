@@ -610,7 +610,6 @@ function groupsByCode({ groups }: GroupsAndScenes): ReadonlyMap<string, Readonly
   return found;
 }
 
-/** The longest id of a command. */
 const mostIdLength = 200;
 
 /**

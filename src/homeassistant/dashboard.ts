@@ -8,7 +8,6 @@ import type { Tell } from "../language/words.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** An announced house. */
 export interface AnnouncedHouse {
   readonly code: string;
   readonly name: string;

@@ -40,7 +40,6 @@ export interface DocumentSettings {
   readonly sensorNames: "translated" | "platform";
   /** Whether polling has a budget of requests, so that a rest of it can be shown. */
   readonly hasBudget: boolean;
-  /** The version of this program. */
   readonly version: string;
   /** `homeassistant.discovery_prefix`. */
   readonly prefix: string;
@@ -56,7 +55,6 @@ export interface DocumentSettings {
 
 export const originName = "greenhouse2mqtt";
 
-/** One entity of a device. */
 export interface Entity {
   readonly platform: Platform;
   readonly key: RawKey;

@@ -17,7 +17,6 @@ import type { keys } from "./section.js";
 
 type OnFound = (topic: string, payload: { toString(): string }) => void;
 
-/** The retained topics of the bridge. */
 interface RetainedTopics {
   wanted(topic: string, payload: string, qos: 0 | 1): void;
   onFound(filters: readonly string[], finder: { onFound?: OnFound; onLooked?(): void }): void;

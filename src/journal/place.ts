@@ -47,7 +47,6 @@ const directoryMode = 0o700;
 
 const trouble = (code: string, message: string): Error => Object.assign(new Error(message), { code });
 
-/** The data directory of one run. */
 export class DataPlace {
   readonly #directory: string;
   readonly #disks = new Set<number>();

@@ -208,7 +208,6 @@ const kindOfType: Readonly<Record<HappenedType, TimelineKind>> = {
   alarm_cleared: "alarm",
 };
 
-/** All types of timeline entries. */
 export const entryTypes: readonly string[] = [...Object.keys(ownKinds), ...Object.keys(kindOfType)];
 
 const entryOf = ({ seq, at }: Stamp, difference: Difference): TimelineEntry => ({

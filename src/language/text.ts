@@ -1,11 +1,11 @@
 /*
- * What the program says to a person. A sentence stays a template with what was put in until the edge where somebody reads it:
- * there `Tell` of words.ts makes the text of it in that person's language. Where programs read (MQTT, JSON, the log) it is
- * English by itself. A plain string is what no language changes: a name, an id, a value, a command, the words of another program.
+ * Sentences for people. A sentence stays a template with its values until the moment somebody reads it; then `Tell` of words.ts
+ * makes its text in that person's language. Programs (MQTT, JSON, the log) get the English text. A plain string is the same in
+ * every language: a name, an id, a value, a command, or another program's words.
  *
  *   msg`${name} is no actuator of ${controller}`        words: "{1} is no actuator of {2}" in locales/zh.json
  *   msg`${file} has ${counted(count, "problem", "problems")}`
- *   row`  - ${sentence}`                                  arranges texts and says nothing by itself
+ *   row`  - ${sentence}`                                  arranges texts and has no words of its own
  *   joined(sentences, "; ")
  */
 

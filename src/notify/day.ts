@@ -31,7 +31,6 @@ interface Moves {
   readonly isGuard: boolean;
   /** Null for all senders beyond the bound. */
   readonly name: string | null;
-  /** Total number of moves. */
   readonly count: number;
   /** Moves by `<controller>/<actuator>`, up to a bound. */
   readonly of: Readonly<Record<string, number>>;

@@ -185,7 +185,6 @@ function lockText(locked: Text, { what, by }: Extract<OfActuator, { of: "people"
 export const isCollected = (happened: readonly Happening[], now: number): boolean =>
   happened.some(({ at }) => now - at >= collectMs || at > now);
 
-/** One message of all happenings. */
 export function happenedMessage(happened: readonly Happening[], at: number, wording: Wording): Message {
   const groups = new Map<string, Happening[]>();
   for (const one of happened) groups.set(keyOf(one), [...(groups.get(keyOf(one)) ?? []), one]);

@@ -56,7 +56,6 @@ export interface NotifierSettings {
 /** The alarms shown now, and how to set the alarm that messages do not get out. */
 type Alarms = Pick<Core["commands"]["limits"]["alarms"], "list" | "set">;
 
-/** The settings of a way. */
 interface WayAsSet {
   rules: WayRules;
   sender: Sender;
@@ -218,7 +217,7 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 const isCame = (entry: readonly [string, unknown]): entry is [string, Came] =>
   typeof entry[1] === "object" && entry[1] !== null && "from" in entry[1] && "type" in entry[1];
 
-/** What the next run needs of a way. Sent alarms stand under their ids, which differ from the other keys. */
+/** What the next run needs of a way. Sent alarms have their ids as keys, which differ from the other keys. */
 const keptOf = ({ told, digest, trouble, outage, owed, queue, happened, dailyOn }: Way): object => ({
   ...Object.fromEntries(told),
   ...(trouble?.problem && { trouble: { [digest]: String(trouble.problem) } }),

@@ -20,7 +20,6 @@ interface TunnelWay {
   readonly names: Names;
   /** Time-out of the connection to the proxy. */
   readonly connectMs: number;
-  /** Ends the tunnel. */
   readonly signal: AbortSignal;
   readonly receiving: Receiving;
   /** The problem where the other side sends too much. */

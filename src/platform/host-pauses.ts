@@ -58,7 +58,6 @@ export function isHostRefusing<Account>(
   return decides || kept.refused.size >= Math.max(2, needed);
 }
 
-/** Notes a pause of all accounts. */
 export function pauseHost<Account>(kept: HostPauses<Account>, until: number): void {
   kept.pausedUntil = until;
   kept.refusedItself = new Set(kept.refused.keys());

@@ -275,7 +275,6 @@ export interface HttpAnswer {
   readonly line?: Pick<Line, "onLeftOver"> | undefined;
 }
 
-/** Bounds of an exchange. */
 interface ExchangeLimits {
   readonly clock: Clock;
   /** From the first byte of the request to the last of the answer. */

@@ -35,7 +35,6 @@ function documentOf(text: string) {
   return parseDocument(text, options);
 }
 
-/** The nodes of a file's text. */
 export const nodesOf = (text: string): unknown => documentOf(text).contents;
 
 /** Whether a text may use a secret; one with errors may use more than the parser sees. */

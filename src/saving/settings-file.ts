@@ -303,7 +303,6 @@ export class SettingsFile {
     return true;
   }
 
-  /** The present contents. */
   async read(): Promise<Texts> {
     const { shared = String } = this.#ports;
     const { bytes } = await readWholeFile(this.#ports.file, mostConfigurationBytes);

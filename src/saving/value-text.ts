@@ -26,7 +26,6 @@ export const isSection = (value: Written): value is Readonly<Record<string, Writ
 
 export const isList = (value: Written): value is readonly Written[] => Array.isArray(value);
 
-/** The quotes of a text. */
 export type Quotes = "'" | '"' | null;
 
 const oftenMisread = /^(?:y|n|yes|no|on|off|~|null|true|false|[-+.\d].*)$/i;

@@ -81,7 +81,7 @@ export class Devices {
     if (device === undefined) return;
     const shown = { text: JSON.stringify(result), at: Date.parse(result.finished_at) };
     const place = resultPlace(about.target, about.targetId, controller);
-    // Only its sender learns of a duplicate; in the place of all results a double click would look like a failure.
+    // Only its sender learns of a duplicate; as the newest of all results a double click would look like a failure.
     const places = [
       ...(place === null ? [] : [place]),
       ...(result.reason === "duplicate" ? [] : [anyResult]),

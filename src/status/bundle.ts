@@ -77,8 +77,8 @@ interface OfBundle {
 }
 
 /**
- * The parts that a running bridge adds: its health, its controllers and commands, and recent events. `share`: only one
- * in so many of each.
+ * The parts that a running bridge adds: its health, its controllers and commands, and recent events. `share` divides
+ * the bounds of `mostOf`.
  */
 export async function bridgeBundle(
   core: Core,

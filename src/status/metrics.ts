@@ -176,7 +176,6 @@ const durationsIn = (registry: Registry): Histogram =>
     registers: [registry],
   });
 
-/** The metrics of one run. */
 export class Metrics {
   readonly #facts: () => readonly [core: Core, own: OwnFacts];
   readonly #ofFeatures: () => readonly Registry[];

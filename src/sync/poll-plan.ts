@@ -458,7 +458,6 @@ export class PollSchedule {
     return true;
   }
 
-  /** Notes that a read begins. */
   onBegun(name: string, now: number): void {
     const planned = this.#jobs.get(name);
     if (planned === undefined) return;
@@ -563,7 +562,6 @@ export class PollSchedule {
     return { name, job };
   }
 
-  /** Moves a job into its lane. */
   #plan(name: string, at: number): void {
     const planned = this.#jobs.get(name);
     if (planned === undefined) return;

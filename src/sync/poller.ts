@@ -556,7 +556,6 @@ export class Poller {
     this.readSoon({ kind: "connection", code: job.code }, this.#settings.intervals.controllers, null);
   }
 
-  /** `why`: its failure; null for none. */
   #onEnded(name: string, job: PollJob, why: string | null): void {
     const worked = why === null;
     this.#running.delete(name);

@@ -35,7 +35,7 @@ function movementAt({ actuators }: Controller, address: string) {
   return { lastsMs: leastMs, postedAt: null, isBetween: false };
 }
 
-/** All comparisons; instants are monotonic ms. */
+/** Comparisons of all addresses; instants are monotonic ms. */
 export class ReadComparison {
   /** Addresses to read once by `get-value`, so that the group's next answer can be compared. */
   readonly #checks: Check[] = [];

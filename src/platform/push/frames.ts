@@ -368,7 +368,6 @@ const maxDepth = 8;
 
 type Knows = (code: string) => boolean;
 
-/** One search through a frame. */
 class ScopeSearch {
   readonly #knows: Knows;
   readonly #found: Scope[] = [];

@@ -76,7 +76,7 @@ export function createPush(settings: PlatformSettings, inside: Inside): Platform
   return { listen };
 }
 
-/** Handles each frame; an exception must not stop the channel. */
+/** Makes the handler of each frame; an exception must not stop the channel. */
 function frameTaker(
   decode: ReturnType<typeof frameDecoder>,
   listener: PushListener,
