@@ -13,7 +13,6 @@ import type { Restarting } from "./restarting.js";
 import { type Backups, settingsOn } from "./settings-source.js";
 import { type SettingsTrial, type RunState, notYetRun } from "./trial.js";
 
-/** The state of an account's run. */
 interface AccountState {
   readonly phase: string;
   readonly restarts: number;
@@ -177,8 +176,8 @@ export class AccountSettings {
 }
 
 /**
- * Of no concern here: an account that another member runs, one that was removed, and one that a member cannot start
- * because the cluster's servers do not answer.
+ * How an account's run is doing. `mayStandBy` also holds for an account that was removed, that another member runs, or
+ * that a member cannot start while the cluster's servers do not answer.
  */
 export function runStateOf(state: AccountState | undefined, isMember: boolean, now: number): RunState {
   if (state === undefined) return { ...notYetRun, mayStandBy: true };

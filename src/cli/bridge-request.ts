@@ -20,7 +20,9 @@ const endings = (name: string) => ({
   late: msg`the bridge did not answer "${name}"; ask again`,
 });
 
-/** A person about to climb must not be told to start a second bridge beside the one that runs. */
+/**
+ * Somebody who locks an actuator before climbing must not be told to start a second bridge beside the one that runs.
+ */
 function notReached(asked: NotAsked, { holder, reason }: NotAtSocket): CommandFailure {
   if (holder !== null)
     return new CommandFailure(

@@ -47,7 +47,6 @@ export function readingsTable(readings: ReadonlyMap<string, Fields>, view: DemoV
   return `${head}\n${lines.join("\n")}\n\n`;
 }
 
-/** The line for a result. */
 export function resultLine(
   result: ToldResult & { readonly finished_at: string },
   { tell, ...view }: DemoView,

@@ -280,7 +280,7 @@ async function servePage(
   await runFleetPage(parts, context.stop);
 }
 
-/** Tells others of the fleet: a status file and the service manager. */
+/** Reports on the fleet in a status file and to the service manager. */
 async function besideFleet(
   { data_dir: dataDir }: FleetSettings,
   report: () => FleetReport,

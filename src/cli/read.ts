@@ -38,7 +38,7 @@ export async function read(
   );
 }
 
-/** The code of the listed controller with this code or topic id; without the list, the name as it is. */
+/** The code of the listed controller with this code or topic id; otherwise the name as it is. */
 export async function listedCode(
   platform: PlatformClient,
   name: string,

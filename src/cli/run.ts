@@ -105,7 +105,7 @@ interface Now {
   log: Logger;
 }
 
-/** The runs by the file; if it was edited by hand, with the former configuration to fall back to. */
+/** Begins with the file's configuration; after an edit by hand, keeps the former one to fall back to. */
 async function startingRuns(
   options: CommonOptions,
   context: ProcessContext,
@@ -216,7 +216,7 @@ async function runHere(bridge: BridgeOptions, stop: AbortSignal, account: string
 
 const pageSetup = lazy(() => import("./page-setup.js"));
 
-/** The findings of `doctor` for the page, by the configuration in force at that time. */
+/** The findings of `doctor` for the page, with the configuration in force at that time. */
 export const doctorFor = (now: () => Configuration, account?: string) =>
   async function* (...of: [AbortSignal, Language]): AsyncGenerator {
     yield* (await pageSetup()).pageFindings(now(), account, ...of);

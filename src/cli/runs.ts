@@ -31,7 +31,7 @@ interface Work {
 /** Pause between tries when a run does not start. */
 const againMs = 2_000;
 
-/** The runs of one bridge in this process, each by the configuration of its time. */
+/** The runs of one bridge in this process, each with the configuration of its time. */
 export class Runs {
   readonly #clock: Clock;
   #configuration: Configuration;
@@ -63,7 +63,6 @@ export class Runs {
     return this.#configuration;
   }
 
-  /** The state of the run under way. */
   runState(): RunState {
     return {
       runsForMs: this.#madeAt === null ? null : this.#clock.monotonic() - this.#madeAt,
@@ -119,7 +118,7 @@ export class Runs {
     return true;
   }
 
-  /** Ends the run for one by the former configuration; returns whether there is one. */
+  /** Ends the run for one with the former configuration; returns whether there is one. */
   goBack(): boolean {
     const isBack = this.#isBackToFormer();
     if (isBack) this.#renew.abort();

@@ -35,8 +35,8 @@ import {
  *
  * Saved settings that fail are taken back in the file. A file that a person edited stays as it is: the bridge goes on
  * with what it ran before, and an alarm says so with the difference. It is tried again when a setting in it changes,
- * and at each start, as people restart a program after they have removed a cause elsewhere. That costs a minute at
- * most. A file with which the program ended twice within it is not tried again until it changes.
+ * and at each start, since people restart a program after removing a cause elsewhere. That costs a minute at most. A
+ * file with which the program ended twice within that minute is not tried again until it changes.
  */
 
 /** How long a trial takes. */
@@ -52,7 +52,6 @@ interface Edit {
   isLate: boolean;
 }
 
-/** The state of a run. */
 export interface RunState {
   /** Ms since the run under way was complete; null if it is not. */
   readonly runsForMs: number | null;
@@ -68,7 +67,6 @@ export interface RunState {
   readonly bridge: BridgeView | null;
 }
 
-/** The state before the first run. */
 export const notYetRun: RunState = {
   runsForMs: null,
   isYetToStart: false,
@@ -128,7 +126,7 @@ interface AfterReturn {
   readonly seenSince: number | null;
 }
 
-/** Whether nobody has to act any more: the bridge runs by another file, or somebody keeps the former one. */
+/** Whether nobody has to act any more: the bridge runs with another file, or somebody keeps the former one. */
 function isSettled({ now, putBack, inForce, inForceSince, runsForMs, seenSince }: AfterReturn): boolean {
   if (runsForMs === null || Math.min(runsForMs, now - inForceSince) < trialMs) return false;
   const isOther = putBack !== undefined && inForce !== null && inForce !== putBack;
@@ -144,7 +142,7 @@ export interface TrialParts {
   readonly seen: () => RunState;
   /** Reads the file and takes it up; resolves with what was wrong with it, or null. */
   readonly readAgain: () => Promise<string | null>;
-  /** Makes the bridge run by the former configuration; returns whether there is one. */
+  /** Makes the bridge run with the former configuration; returns whether there is one. */
   readonly goBack: () => boolean;
   /** Forgets the former configuration. */
   readonly settle: () => void;
@@ -319,7 +317,7 @@ export class SettingsTrial {
     });
   }
 
-  /** The bridge runs by the former configuration again, and the edited file stays. Never rejects. */
+  /** The bridge runs with the former configuration again, and the edited file stays. Never rejects. */
   async #leaveEdited(record: TrialRecord, why: Text): Promise<void> {
     const { clock, log } = this.#parts;
     this.#watching.abort();
@@ -336,7 +334,7 @@ export class SettingsTrial {
     await this.#keepReturned(dataDir, this.#returned);
   }
 
-  /** The bridge did not start by an edited file and runs by the former configuration again. Never rejects. */
+  /** The bridge did not start with an edited file and runs with the former configuration again. Never rejects. */
   async fellBack(error: string): Promise<void> {
     const why = msg`the bridge did not start with them (${error})`;
     if (this.#record !== null) await this.#leaveEdited(this.#record, why);
@@ -385,7 +383,7 @@ export class SettingsTrial {
       const { runsForMs, bridge } = seen();
       const now = clock.monotonic();
       const alarm = bridge?.commands.limits.alarms.list.find(({ type }) => type === "settings_returned");
-      // The next start runs by an edited file even if somebody has acknowledged the alarm.
+      // The next start uses an edited file even if somebody has acknowledged the alarm.
       const isSeen = alarm?.state === "acknowledged" && returned.by_hand !== true;
       seenSince = isSeen ? (seenSince ?? now) : null;
       const { etag: putBack } = returned;
@@ -469,7 +467,7 @@ export class SettingsTrial {
     return this.#orAsItIs(() => this.#resume());
   }
 
-  /** Neither a full disk nor a missing former file may keep the bridge from starting by the file as it is. */
+  /** Neither a full disk nor a missing former file may keep the bridge from starting with the file as it is. */
   async #orAsItIs(work: () => Promise<boolean>): Promise<boolean> {
     try {
       return await work();

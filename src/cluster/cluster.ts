@@ -118,7 +118,7 @@ export class Cluster {
   readonly #reading = new Semaphore(readAtOnce);
   /** Since when an account's stream has had less than the copy here, monotonic ms. */
   readonly #lessSince = new Map<string, number>();
-  /** By key of an account that this member would run: an abort looks at it at once. */
+  /** By key of an account that this member would run: ends the pause before the next claim. */
   readonly #claiming = new Map<string, AbortController>();
   /** Accounts whose import is waited for. */
   readonly #awaited = new Set<string>();
@@ -312,7 +312,7 @@ export class Cluster {
     return null;
   }
 
-  /** Whether the stream has a whole journal. Rejects if that is unknown, or lastingly not so. */
+  /** Whether the stream has a whole journal. Rejects if that is unknown, or if records are lost for good. */
   async #mayTakeUp(owned: OwnedAccount, stream: AccountStream): Promise<boolean> {
     const { account, dataDir, log, isToImport = false } = owned;
     if (isToImport) return true;

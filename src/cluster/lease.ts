@@ -162,8 +162,8 @@ export const renewEveryMs = ({ leaseMs }: LeaseTimes): number => leaseMs / 3;
 
 /**
  * Limits of the bucket: how long a key lives after each write, with only its newest value kept. A TTL of single keys
- * would end with their first renewal. It exceeds a lease, so that a lease renewed just before the servers need a new
- * leader can be renewed afterwards. Who takes over goes by what it has seen itself.
+ * would end with their first renewal. The bucket's TTL exceeds a lease, so that a lease renewed just before the servers
+ * need a new leader can be renewed afterwards. Who takes over goes by what it has seen itself.
  */
 export const bucketLimits = (leaseMs: number) => ({ ttl: leaseMs * 1.5, history: 1 }) as const;
 

@@ -1,7 +1,7 @@
 import { driftAllowance } from "../runtime/clock.js";
 
 /*
- * Which member runs which account, by rendezvous hashing: a member more or less moves only its own accounts. The rank
+ * Which member runs which account, by rendezvous hashing: a new or missing member moves only its own accounts. The rank
  * decides who tries first; the bucket decides that only one succeeds.
  */
 
@@ -18,7 +18,7 @@ export interface Member {
   readonly lastSeenAt: number;
   /** Accounts that failed there lately; other members go first. */
   readonly unfit: ReadonlySet<string>;
-  /** What it does not reach, by account that it runs or gave up for that. */
+  /** What it does not reach, by account that it runs or gave up for that reason. */
   readonly lacks: ReachOf;
   /** What it found that it reaches, by account for which another member lacks something. */
   readonly reaches: ReachOf;
@@ -37,7 +37,7 @@ export interface Holding {
   readonly left?: string | null;
 }
 
-/** Time in which the service notices the end of a lease. */
+/** Time for the service to notice the end of a lease. */
 const noticeMs = 200;
 /** Each further place in the rank waits this much longer. */
 const perRankMs = 2_000;
@@ -131,7 +131,7 @@ export function isToHandBack(looking: Looking, ownedSince: number): boolean {
   return best !== undefined && now - best.firstSeenAt >= settledMs;
 }
 
-/** What present members that run the account, or gave it up for that, do not reach. */
+/** What present members do not reach, if they run the account or gave it up for that reason. */
 export const lackedIn = (looking: Looking): ReadonlySet<Reach> =>
   new Set(
     looking.members

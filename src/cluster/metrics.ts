@@ -52,7 +52,6 @@ export class ClusterMetrics {
   }
 }
 
-/** The present state. */
 export interface ClusterStanding {
   readonly isOwner: boolean;
   /** Null while standing by. */

@@ -70,7 +70,7 @@ export class Reachability {
     return new Set([...since].flatMap(([what, at]) => (now - at >= lackedForMs ? [what] : [])));
   }
 
-  /** What is not reached, by account that runs here or was given up for that. */
+  /** What is not reached, by account that runs here or was given up for that reason. */
   get lacks(): ReachOf {
     const all = new Map([...this.#givenUp].map(([account, { lacked }]) => [account, lacked]));
     for (const account of this.#lackedSince.keys()) all.set(account, this.lackedBy(account));

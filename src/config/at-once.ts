@@ -1,7 +1,7 @@
 import type { Path } from "../settings/problem.js";
 
 /**
- * Keys of which a change counts at once, with all keys below them, as the running parts look them up or take them up.
+ * A change of these keys, or of keys below them, counts at once, as the running parts look them up or take them up.
  * Changes of all other keys take a new run. `*` stands for any one name.
  */
 export const atOnce = [

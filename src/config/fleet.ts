@@ -239,8 +239,8 @@ export function ownAccounts({ fleet, accounts }: FleetFiles): ReadonlyMap<string
 }
 
 /**
- * The part, 1 to `parts`, that an account belongs to, by rendezvous hashing: one part more moves only the accounts that
- * go there.
+ * The part, 1 to `parts`, that an account belongs to, by rendezvous hashing: an additional part takes only its own
+ * accounts.
  */
 export function partOf(account: string, parts: number): number {
   let best = { part: 1, weight: -1 };
@@ -352,7 +352,7 @@ function shardFindings({ shard }: Readonly<Record<string, unknown>>): Finding[] 
     : [];
 }
 
-/** Makes file paths in the defaults relative to the folder of the fleet's file, not of the account's. */
+/** Resolves file paths in the defaults against the folder of the fleet's file, not the account's. */
 function withPathsFrom(folder: string, defaults: unknown): unknown {
   const files = [
     ["platform", "token_file"],

@@ -265,7 +265,7 @@ const isOfPage = (path: Path, before: Configuration, next: Configuration): boole
   formatPath(path) === "http.users" && !hasSamePage(before, next);
 
 /**
- * Whether the page is served before and after alike: the first users, or the removal of the last, may begin or end it.
+ * Whether a change of users leaves the page as it is: the first ones, or the removal of the last, may begin or end it.
  */
 const hasSamePage = ({ http: before }: Configuration, { http: next }: Configuration): boolean =>
   before !== false &&

@@ -270,7 +270,9 @@ const problemsIn =
     message,
   });
 
-/** The problem of a value that is not in the file itself; null if it is there, or nowhere. */
+/**
+ * A finding about a value that is not in the file itself, with its place; null if the value is in the file, or nowhere.
+ */
 function defaultProblem({ places }: Reading, finding: Finding, under: Defaults | undefined): Problem | null {
   const key = pathKey(finding.path);
   return places.keys.has(key) || places.values.has(key) ? null : (under?.problemAt(finding) ?? null);

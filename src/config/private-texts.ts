@@ -29,7 +29,7 @@ export function privateTexts(configuration: Configuration): readonly PrivateText
   ];
 }
 
-/** Topics that many have; names and codes in them are hidden as such. */
+/** Topics that many bridges have; names and codes below them are hidden by themselves. */
 const commonTopic = /^(?:weather\/[^/]*|(?:greenhouse|homeassistant|\$SYS)\/.*)$/;
 
 /** Topics that others chose. */

@@ -70,7 +70,7 @@ export class LiveViews {
   /** The tick in which each view was last made. */
   readonly #lookedAt = new Map<string, number>();
   readonly #faults: Faults;
-  /** A rest that lasts while there are no viewers. */
+  /** Pauses the work while there are no viewers. */
   readonly #someone: Rest;
   readonly #viewers = new Set<Viewer>();
   /** What all viewers that are up to date have of each view, so that one patch fits all. */

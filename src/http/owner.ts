@@ -47,8 +47,8 @@ export async function serveOwner(parts: OwnerParts, signal: AbortSignal): Promis
 }
 
 /**
- * Serves until the signal aborts or the socket is gone from its place: null. Returns why, at once, where no socket can
- * be made.
+ * Serves until the signal aborts or the socket is gone from its place, then returns null. Returns at once why no socket
+ * can be made.
  */
 async function serveAtPlace(parts: OwnerParts, signal: AbortSignal): Promise<string | null> {
   const place = await socketPath(parts.dataDir, ownerSocket).catch(String);

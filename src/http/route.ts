@@ -135,7 +135,6 @@ export function routeAt<Given extends Asked>(
   return route === undefined ? null : { route, id: unescape(name) };
 }
 
-/** A request about one bridge. */
 export interface AskedOfBridge extends Asked {
   readonly service: PageService;
 }

@@ -79,7 +79,10 @@ export interface PageSources {
   };
   /** The newest records that match, oldest first. */
   readonly past: (filter: RecordFilter & { readonly limit: number }) => Promise<readonly JournalRecord[]>;
-  /** The newest entries of the timeline that match, oldest first. `next` asks for older ones. */
+  /**
+   * The newest entries of the timeline that match, oldest first. `next` is the number before which older ones are asked
+   * for.
+   */
   readonly timeline: (
     filter: TimelineFilter & { readonly limit: number },
   ) => Promise<{ readonly entries: readonly TimelineEntry[]; readonly next: number | null }>;

@@ -179,7 +179,7 @@ export class Sessions {
       stored,
       user === undefined || isKnown ? null : { guesser: own, isRight },
     );
-    // Whether such a name exists changes the time taken so far, which nobody is to measure.
+    // The time so far depends on whether such a name exists; this pause hides it.
     if (checked === "blocked")
       await this.#clock.wait(Math.max(0, cameAt + blockedAfterMs - this.#clock.monotonic()));
     if (checked === "blocked" || checked === "busy") return refusals[checked];

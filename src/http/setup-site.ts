@@ -93,7 +93,6 @@ export async function serveSetup(port: number, site: SetupSite, signal: AbortSig
   await once(server.close(), "close");
 }
 
-/** The largest backup that is read. */
 const mostBackupBytes = 512 * 1024 * 1024;
 
 /** Restores a backup: the body is the file, and a header holds the rest as URL-encoded JSON. */

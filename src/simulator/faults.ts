@@ -97,7 +97,6 @@ const keys = {
   count: number(1, 1_000_000),
   /** The share of matching requests that is hit. */
   chance: number(0, 1),
-  /** How often an event happens. */
   per_hour: number(0, 3600),
   host: word(["business", "realtime"]),
   operation: word(operationNames),

@@ -11,7 +11,6 @@ export interface AuthRules {
   readonly refusal: 401 | 403 | "body";
   /** The body code for `refusal: "body"`. */
   readonly refusalCode: number;
-  /** How long an issued token lasts. */
   readonly lifetimeMs: number;
   /** Fields that the sign-in body must have; null: any object signs in. */
   readonly signIn: Readonly<Record<string, string>> | null;
@@ -61,7 +60,6 @@ export class TokenStore {
     return expiresAt === undefined ? this.#trustsAny : now < expiresAt;
   }
 
-  /** Makes this token good. */
   accept(token: string): void {
     this.#known.set(token, Infinity);
   }

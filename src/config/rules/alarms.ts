@@ -73,7 +73,7 @@ export const orderedBands = (root: Draft): Finding[] =>
     return wrong.length > 0 ? wrong : roomyDeadband(own, path, limits);
   });
 
-/** Refuses a deadband so wide that a value too low would only be well again when it is too high. */
+/** Refuses a deadband so wide that a value that was too low counts as normal again only when it is too high. */
 function roomyDeadband(
   own: Draft,
   path: Path,

@@ -19,7 +19,7 @@ import {
 
 type Check = (actuator: Draft, kind: ActuatorKind, path: Path, root: Draft) => Finding[];
 
-/** The options of an actuator have to fit the words and the look of its kind. */
+/** Checks the options of each actuator that depend on its kind. */
 export const fittingOptions = (root: Draft): Finding[] =>
   sectionsAt(root, "controllers.*.actuators.*").flatMap(({ path, section }) => {
     const kind = actuatorKinds.find((known) => known === section.kind);

@@ -53,7 +53,7 @@ function unitsIn(root: Draft): readonly Unit[] {
 
 /** What a `weather` topic is about, by the name that the user gave it. */
 function kindNamed(name: string): SensorKind | null {
-  // Among the platform's readings this word says too little: as often it is a direction.
+  // In names of the platform's sensors `wind` alone says too little: it is a direction as often.
   if (/^(?:wind|gusts?)(?:_speed)?$/.test(name)) return "wind_speed";
   const { kind } = recogniseSensor({ name: name.replaceAll("_", " "), factor: name, unit: null });
   return kind === "other" ? null : kind;

@@ -48,7 +48,7 @@ export function isCombinedAutomatic(kind: ActuatorKind, text: string): boolean {
   return isAlike && kindsWith(text).length === 0;
 }
 
-/** A kind's values in automatic: with nothing running, opening or on, and closing or off. */
+/** A kind's values in automatic: while nothing runs, while it opens or is on, and while it closes or is off. */
 export function combinedAutomatic(kind: ActuatorKind): readonly string[] {
   const row: KindRow = kindRows[kind];
   const { auto = "" } = row.values;
@@ -251,8 +251,8 @@ export const parameterIds = (
   );
 
 /**
- * Topic ids for new controllers whose id a reader could not tell from the code, or another controller of the file has.
- * The others need none in the configuration.
+ * Topic ids of new controllers, where the id is not the code in lower case or is taken in the file. All others need
+ * none in the configuration.
  */
 export const controllerIds = (
   codes: readonly string[],

@@ -19,7 +19,7 @@ const stopped = notTried(msg`stopped`);
 
 /**
  * Runs the checks in order and yields each finding as it is made; after a stop, the rest is not tried. A check that
- * breaks does not end it. Work that no check needs is not waited for.
+ * breaks becomes a finding. Needs that none of these checks stands for are ignored.
  */
 export async function* examine(
   checks: readonly Check[],

@@ -114,7 +114,6 @@ function valuesOf({ sightings }: WatchRecord, way: Way, subject: string): Values
     : { first, last, changes: all.filter(({ before }) => before !== null) };
 }
 
-/** Draws the conclusions of a watch. */
 export function conclude(record: WatchRecord): Conclusion {
   const parts: readonly Conclusion[] = [
     readsAdvice(record),
