@@ -424,7 +424,7 @@ class Account {
 
   fail(error: unknown): void {
     this.#failing.abort(error instanceof Error ? error : new Error(String(error)));
-    // On standby no run takes over the setting, and the next owner would fail at its start.
+    // On standby no bridge listens to `failing`, and after a takeover the new bridge would fail at once.
     if (this.#state.phase === "standby") this.#endRun();
   }
 

@@ -405,7 +405,7 @@ export class DiscoveryOutput {
   /** Lets all states through: Home Assistant knows the device as it is, or never will. */
   #open(device: Device, which: "held" | "all"): void {
     device.gate = { type: this.#wanter(device) === "nobody" ? "shut" : "open" };
-    // A time-out from an earlier link says nothing about this link's broker.
+    // The time since an announcement on an earlier link says nothing about this link's broker.
     if (which === "held") device.isStanding = true;
     this.#publishStates(device.code, which === "all");
   }
