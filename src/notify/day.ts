@@ -224,8 +224,8 @@ interface DayFacts {
 }
 
 /**
- * Lines of as many houses as fit into `room` bytes. Houses with alarms come last, as the first line of the message
- * names those alarms.
+ * Lines of as many houses as fit into `room` bytes. Houses with alarms come first, so that they are never cut off for
+ * houses where all is well.
  */
 function linesOfHouses(
   { book, houses, kinds, alarms }: DayFacts,
