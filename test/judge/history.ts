@@ -2,17 +2,17 @@ import type { Text } from "../../src/language/text.js";
 import type { Readings } from "../../src/simulator/readings.js";
 
 /*
- * What happened between people, a bridge and its platform, as anybody outside can tell it. A virtual world tells it while it goes on,
- * and what was recorded of a real program tells it afterwards. All instants are ms of one clock.
+ * The history of people, a bridge and its platform, as an observer outside sees it. A virtual world produces it while
+ * it runs, and recordings of a real program afterwards. All instants are ms of one clock.
  */
 
-/** What the platform may write for a value. */
+/** A value in any form that the platform may write. */
 export type Raw = string | number | boolean;
 
 /** A run of the program. */
 export type Boot = string | number;
 
-/** What a judge has to know of an actuator, in the words of the configuration. */
+/** The facts about an actuator that a judge needs, in the configuration's terms. */
 export interface Device {
   readonly kind: string;
   readonly address: string;
@@ -27,57 +27,57 @@ export interface Device {
   readonly tolerance: number;
 }
 
-/** One delivery of one message to the bridge, or what a rule of the limits sends. */
+/** One delivery of a message to the bridge, or one command of a rule. */
 export interface Ask {
-  /** Tells each delivery from all others. */
+  /** A unique tag for each delivery. */
   readonly by: string;
   readonly at: number;
   readonly boot: Boot;
   readonly code: string;
   readonly actuator: string;
-  /** Null where there is no such actuator. */
+  /** Null if there is no such actuator. */
   readonly settings: Device | null;
   readonly payload: string;
-  /** The command word or degree it has to be understood as; null where it has to be understood as nothing. */
+  /** The command word or degree that it means; null if it means nothing. */
   readonly word: string | null;
-  /** The id that its sender gave it. */
+  /** The id chosen by its sender. */
   readonly ownId: string | null;
   readonly repeatOf: Ask | null;
   readonly retained: boolean;
   readonly force: boolean;
   readonly dryRun: boolean;
-  /** For how long it counts, and keeps others off, ms. */
+  /** How long it counts and how long it keeps others off, in ms. */
   readonly forMs: number | null;
   readonly holdMs: number | null;
-  /** A rule of the limits sends it, and not somebody. */
+  /** The rule of the limits that sends it; null for a person or program. */
   readonly rule: "guard" | "lease" | null;
-  /** Nothing of it may be POSTed later. */
+  /** The latest time for any POST of it. */
   readonly latestPostAt: number;
-  /** From then on it may be refused as too old. */
+  /** From this time on it may be refused as too old. */
   readonly mayExpireAt: number;
-  /** Why it must never lead to a POST; null where it may. */
+  /** Why it must never lead to a POST; null if it may. */
   readonly mustNotPost: string | null;
-  /** What its platform takes otherwise. */
+  /** How its platform differs from the interface document. */
   readonly readings: Readings;
   phases: { readonly phase: string; readonly at: number; readonly boot: Boot }[];
   posts: Post[];
   results: Told[];
-  /** Whose POST it waits for, when it took over the read-backs of an equal command. */
+  /** The equal command whose read-backs it took over, and with them its POST. */
   donor: Ask | null;
-  /** It took over the read-backs of a command that an earlier run of the program left open. */
+  /** Whether it took over the read-backs of a command that an earlier run left open. */
   inherits: boolean;
-  /** The broker has its result. */
+  /** Whether the broker has its result. */
   delivered: boolean;
-  /** The journal kept the platform's accepted answer over the end of the program's run. */
+  /** Whether the journal kept the platform's acceptance over the end of the run. */
   isAnswerKept: boolean;
 }
 
-/** A result as it is published. */
+/** A published result. */
 export interface Told {
   readonly result: Result;
   readonly at: number;
   readonly boot: Boot;
-  /** The journal had it by then. */
+  /** Whether the journal had it by then. */
   readonly isJournaled: boolean;
 }
 
@@ -98,7 +98,7 @@ export interface Result {
 
 /** One POST of a control value, from the moment it begins to leave. */
 export interface Post {
-  /** Null where no command asked for it. */
+  /** Null if no command asked for it. */
   readonly ask: Ask | null;
   readonly boot: Boot;
   readonly code: string;
@@ -106,15 +106,15 @@ export interface Post {
   readonly value: string;
   readonly begunAt: number;
   endedAt: number | null;
-  /** `accepted`, `unauthorized`, or how it failed; null while nobody knows. */
+  /** `accepted`, `unauthorized`, or how it failed; null while unknown. */
   outcome: string | null;
-  /** A byte of it may have left. */
+  /** Whether a byte of it may have left. */
   sent: boolean;
   /** The `code` in the body of its answer. */
   bodyCode: string | null;
-  /** Requests that left for it. */
+  /** The number of requests sent for it. */
   wires: number;
-  /** What the platform made of it. */
+  /** The platform's effect; null if it did not arrive. */
   arrived: { readonly effect: string } | null;
 }
 
@@ -127,73 +127,76 @@ export interface Read {
   readonly begunAt: number;
   endedAt: number | null;
   answered: boolean;
-  /** Null where the answer showed no value; undefined where nobody outside saw what it showed. */
+  /** Null if the answer had no value; undefined if nobody outside saw it. */
   raw: Raw | null | undefined;
-  /** The platform told what its register did not hold. */
+  /** Whether the platform gave a value that its register did not hold. */
   isLie: boolean;
 }
 
-/** From when on a register held a value. */
+/** Since when a register held a value. */
 export interface Held {
   readonly at: number;
   readonly value: string;
 }
 
-/** What anybody finds who looks at the files of the journal. */
+/** What the journal's files show. */
 interface JournalView {
-  /** Whether a record (`command_taken`, `took_over`, `sending`, `result`, `refusal`) of a command, `id` by the bridge, is in a file by then. */
+  /**
+   * Whether a record (`command_taken`, `took_over`, `sending`, `result`, `refusal`) of a command is in a file by then;
+   * `id` is the bridge's.
+   */
   isWritten(record: string, ask: Ask, at: number, id?: string): boolean;
-  /** Whether it would outlive a power cut. */
+  /** Whether it would survive a power cut. */
   isDurable(record: string, ask: Ask, at: number): boolean;
-  /** How many results of a command are in its files. */
+  /** The number of results of a command in its files. */
   outcomesOf(ask: Ask): number;
-  /** Whether the disk was in trouble about then, so that what is missing proves nothing. */
+  /** Whether the disk was in trouble about then, so that a missing record proves nothing. */
   mayBeMissing(at: number): boolean;
-  /** Whether the command is one that is taken and has not ended. */
+  /** Whether the command is accepted and has not ended. */
   isOpen(ask: Ask, at: number): boolean;
 }
 
 export interface History {
-  /** How far instants of its sources may be apart. */
+  /** The greatest difference between instants of its sources, in ms. */
   readonly clockMs: number;
-  /** The platform shows where a window is while it travels. */
+  /** Whether the platform shows a window's position while it travels. */
   readonly showsTravel: boolean;
-  /** Somebody outside sees the reads; where nobody does, each may have been made and have shown anything. */
+  /** Whether somebody outside sees the reads; otherwise each may have been made and have shown anything. */
   readonly seesReads: boolean;
   readonly journal: JournalView;
   readonly asks: ReadonlyMap<string, Ask>;
-  /** All of them, oldest first. */
+  /** All POSTs, oldest first. */
   readonly posts: readonly Post[];
   /** Deliveries to one actuator, oldest first. */
   lane(code: string, actuator: string): readonly Ask[];
   /** POSTs to one actuator, oldest first. */
   postsTo(code: string, actuator: string): readonly Post[];
-  /** Reads of one address by commands, in the order of their beginnings. */
+  /** Reads of one address by commands, in the order in which they began. */
   readsOf(code: string, address: string): readonly Read[];
-  /** Every value a register really held between two instants, newest first. */
+  /** Every value that a register really held between two instants, newest first. */
   heldBetween(code: string, address: string, from: number, to: number): readonly string[];
-  /** Whether no POST of the command can have gone unseen. */
+  /** Whether every POST of the command was seen. */
   knowsPostsOf(ask: Ask): boolean;
-  /** Whether all that time every read was answered, and showed what the register held. */
+  /** Whether every read in that time was answered with the register's value. */
   isHonest(from: number, to: number): boolean;
   startedAt(boot: Boot): number;
-  /** When it was told to stop; Infinity where nobody did. */
+  /** When it was told to stop; Infinity for never. */
   stoppedAt(boot: Boot): number;
-  /** Whether the machine ended, and lost what was written of late, with this run or a later one before the other. */
+  /** Whether the machine ended, and lost recent writes, with this run or a later one before the other. */
   machineEndedBetween(from: Boot, to: Boot): boolean;
-  /** When the program last stood still before an instant; -Infinity where it never did. */
+  /** When the program last stood still before an instant; -Infinity for never. */
   stalledBefore(at: number): number;
-  /** Whether an answer of the platform about a controller lacked the value that was asked for; true where nobody can tell. */
+  /** Whether an answer about a controller lacked the requested value; true if unknown. */
   lackedValue(code: string, since: number): boolean;
-  /** Whether a message to the bridge, or what it had only in its memory, may be gone without anybody's fault. */
+  /** Whether the message, or what the bridge held in memory, may be lost without any fault. */
   mayBeGone(ask: Ask): boolean;
   /** Whether its result may have been published while nobody could hear it. */
   mayBeUnheard(ask: Ask): boolean;
-  /** By a clock that was wrong then or is now its result is too old to be published again. */
+  /** Whether its result is too old to be published again, by a clock that was or is wrong. */
   looksTooOld(ask: Ask): boolean;
 }
 
-/** One that showed a value, or may have. */
+/** A read that showed a value, or may have. */
 export type ValidRead = Read & { readonly raw: Raw | undefined };
 
 const unseen = (code: string, address: string, begunAt: number, endedAt: number): ValidRead => ({
@@ -208,7 +211,7 @@ const unseen = (code: string, address: string, begunAt: number, endedAt: number)
   isLie: false,
 });
 
-/** Fresh reads that showed a value, or may have, begun and ended between two instants. */
+/** Fresh reads that showed a value, or may have, and lie between two instants. */
 export function readsBetween(
   history: History,
   code: string,
@@ -228,27 +231,27 @@ export function readsBetween(
     );
 }
 
-/** Whether a read showed what is looked for, or may have, where nobody saw it. */
+/** Whether a read showed the value, or may have if nobody saw it. */
 export const mayHaveShown = ({ raw }: ValidRead, isIt: (raw: Raw) => boolean): boolean =>
   raw === undefined || isIt(raw);
 
 export const hasShown = ({ raw }: ValidRead, isIt: (raw: Raw) => boolean): boolean =>
   raw !== undefined && isIt(raw);
 
-/** When the bridge said that it is done with it. */
+/** When the bridge published the phase `done`. */
 export const doneAt = ({ phases }: Ask): number | undefined =>
   phases.findLast(({ phase }) => phase === "done")?.at;
 
-/** The bridge said that it took it. */
+/** Whether the bridge showed that it accepted the command. */
 export const isTaken = (ask: Ask): boolean => ask.phases.length > 0;
 
 export const laneOf = (ask: Pick<Ask, "code" | "actuator">): string => `${ask.code}/${ask.actuator}`;
 
-/** Whether a POST had begun and not ended then. */
+/** Whether a POST had begun and not ended at that time. */
 export const isUnderWay = ({ clockMs }: History, { endedAt }: Post, at: number): boolean =>
   endedAt === null || endedAt > at + clockMs;
 
-/** The newest POST of a list before one of it that fits. */
+/** The newest fitting POST before this one in the list. */
 export function lastBefore(
   posts: readonly Post[],
   post: Post,
@@ -261,13 +264,13 @@ export function lastBefore(
   return undefined;
 }
 
-/** A rule that does not hold, in the words of `rules.ts`. */
+/** A broken rule, by its name in `rules.ts`. */
 export interface Breach<Rule extends string = string> {
   readonly rule: Rule;
   readonly text: string;
 }
 
-/** What a judge finds: what is wrong, and which rare paths were taken. */
+/** The findings of a judge: broken rules, and rare paths that were taken. */
 export class Findings<Rule extends string = string> {
   readonly breaches: Breach<Rule>[] = [];
   readonly rare: string[] = [];

@@ -5,8 +5,8 @@ import { type Rule, rules } from "./rules.js";
 import { noReadings } from "./values.js";
 
 /*
- * Each rule of the judge with a history that keeps it and histories that break it. A history is written as it is told: somebody
- * asks, the bridge reads, POSTs and tells. Instants are s; the command comes at 10.
+ * Each rule of the judge with a history that keeps it and histories that break it. A history is written as a story:
+ * somebody asks, the bridge reads, POSTs and publishes. Instants are s; the command comes at 10.
  */
 
 const roof: Device = {
@@ -24,7 +24,7 @@ const lamp: Device = { ...roof, kind: "light", travelMs: 0 };
 const motor: Device = { ...roof, kind: "motor", values: { open: "00000001" } };
 const pulsing = { settings: motor, readings: new Set(["motors_pulse"] as const) };
 
-/** Writes one history, line by line. */
+/** Builds one history, step by step. */
 class Story {
   clockMs = 0;
   seesReads = true;
@@ -103,7 +103,7 @@ class Story {
     });
   }
 
-  /** The platform was asked for the controller and for the address, as before every POST. */
+  /** Reads the controller's state and the address, as before every POST. */
   checked(at: number, address = "101", raw: Raw = "10001"): void {
     this.read(at, "", "online");
     this.read(at, address, raw);
@@ -211,7 +211,7 @@ class Story {
   }
 }
 
-/** `open` is asked at 10, POSTed at 11, shown at 14 and told at 15. */
+/** A command `open`: asked at 10, POSTed at 11, shown at 14. */
 function opened(story: Story, more: Partial<Ask> = {}): Ask {
   const ask = story.ask("r1", 10, "open", more);
   story.checked(10.5);
@@ -221,7 +221,7 @@ function opened(story: Story, more: Partial<Ask> = {}): Ask {
   return ask;
 }
 
-/** Mode and degree of 45, each shown. */
+/** The mode, then a degree of 45, each shown. */
 function turned(story: Story, provenAt = 13): Ask {
   const ask = story.ask("r1", 10, "45");
   story.checked(10.5);
@@ -673,7 +673,7 @@ const rows: readonly Row[] = [
   ],
 ];
 
-/** Whatever else such a history leaves open, the rule in question is looked at alone where one is expected. */
+/** The broken rules. A story may leave other rules open; only the expected one is compared. */
 const brokenBy = (tell: (story: Story) => void): readonly string[] => {
   const story = new Story();
   tell(story);
@@ -686,7 +686,7 @@ describe("the judge of a right command", () => {
   });
 
   it("has a history that breaks each of its rules", () => {
-    // Those of states, limits, the program as a whole and the end of all faults are judged where these are seen.
+    // Rules about states, limits, the whole program and the end of all faults are judged where these are seen.
     const elsewhere = ["S3", "S10", "S13", "S15", "S24", "L2", "L3", "L4", "L5", "L6"];
     const own = Object.keys(rules).filter(
       (rule) => !elsewhere.includes(rule) && !/^S(17|18|19|2\d)$/.test(rule),

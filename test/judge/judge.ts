@@ -3,14 +3,15 @@ import { judgeLeaving, judgePost } from "./posts.js";
 import { judgeAgain, judgeEnd, judgeResult } from "./results.js";
 import type { Rule } from "./rules.js";
 
-/** A rule that was broken, and when. */
+/** A broken rule, and when it was broken. */
 export interface BrokenRule extends Breach<Rule> {
   readonly at: number;
 }
 
 /**
- * Judges a whole history: every POST, every result and what became of every command. A world that goes on judges each of them by the
- * same functions when it happens. `until` is when the last commands had had their time; Infinity where everything was waited for.
+ * Judges a whole history: every POST, every result, and the end of every command. A running world judges each of them
+ * with the same functions as it happens. `until`: when the last commands had had their time; Infinity if all of them
+ * were awaited.
  */
 export function judgeHistory(history: History, until = Infinity): readonly BrokenRule[] {
   const broken: BrokenRule[] = [];

@@ -37,29 +37,32 @@ import {
   targetOf,
 } from "./values.js";
 
-/* What must be so when a POST begins. Only what was before it is looked at, so that it is judged alike at that moment and afterwards. */
+/*
+ * Conditions for a POST when it begins. Only earlier events count, so the judgement is the same at that moment and
+ * afterwards.
+ */
 
-/** Ends after which nobody knows whether the platform took it. */
+/** Ends after which it is unknown whether the platform accepted it. */
 const ambiguous = new Set([
   ...["timeout", "interrupted", "server", "protocol", "throttled", "unauthorized"],
   "unanswered",
 ]);
 
-/** One POST, with all that it is held against. */
+/** One POST with everything that it is judged by. */
 interface Posting {
   readonly history: History;
   readonly find: Findings<Rule>;
   readonly post: Post;
   readonly ask: Ask;
   readonly device: Device;
-  /** Those of the same command before it. */
+  /** Earlier POSTs of the same command. */
   readonly own: readonly Post[];
   readonly now: number;
-  /** For the text of a breach. */
+  /** Describes it in the text of a breach. */
   readonly what: string;
 }
 
-/** Judges a POST at its beginning; it is the newest of its command's and its actuator's. */
+/** Judges a POST at its beginning, when it is the newest of its command and actuator. */
 export function judgePost(history: History, post: Post): Findings<Rule> {
   const find = new Findings<Rule>();
   const { ask } = post;
@@ -81,7 +84,7 @@ export function judgePost(history: History, post: Post): Findings<Rule> {
   return find;
 }
 
-/** Judges a POST when its bytes go out. */
+/** Judges a POST when its bytes leave. */
 export function judgeLeaving(history: History, { ask }: Post, at: number): Findings<Rule> {
   const find = new Findings<Rule>();
   if (ask === null || history.journal.isDurable("command_taken", ask, at)) return find;
@@ -107,10 +110,10 @@ function judgeIdentity({ history, find, ask, now, what }: Posting): void {
   const { repeatOf, ownId } = ask;
   const lane = history.lane(ask.code, ask.actuator);
   const wasPosted = ({ posts }: Ask) => posts.some(({ begunAt }) => begunAt <= now);
-  // Somebody who presses stop again gets another one, and no broker tells that from a message that came twice.
+  // A second press of stop is a new stop, which no broker distinguishes from a repeated message.
   const isStopAgain = ask.word === "stop" && ownId === null;
   if (repeatOf !== null && !isStopAgain && wasPosted(repeatOf) && repeatOf.boot === ask.boot) {
-    // Long after its end, or with another command in between, the same payload is a new wish.
+    // Long after its end, or after another command, the same payload is a new command.
     const isBetween = (one: Ask) =>
       one !== ask && one !== repeatOf && one.at >= repeatOf.at && one.at <= ask.at;
     const isOver = ask.at - (doneAt(repeatOf) ?? Infinity) > samePayloadMs;
@@ -157,7 +160,7 @@ function judgeStopDistance(
   posts: readonly Post[],
 ): void {
   const last = lastBefore(posts, post, ({ ask }) => ask?.word === "stop");
-  // Without a credential at hand nothing was sent: that was no POST.
+  // Without a credential nothing was sent, so it was no POST.
   if (last?.boot !== post.boot || (last.outcome === "unauthorized" && !last.sent)) return;
   const sinceMs = now - last.begunAt;
   if (sinceMs < stopDistanceMs - timerMs - history.clockMs)
@@ -176,10 +179,10 @@ function judgeValue({ find, post, ask, device, what }: Posting): void {
   if (!isMode && !isLeadIn) find.broken("S14", `a value nobody asked for: ${what}, asked was ${word}`);
 }
 
-/** Before the first POST: the controller online and a fresh value. */
+/** Before the first POST the controller has to be online, with a fresh value. */
 function judgeSeenBefore({ history, find, ask, device, now, what }: Posting): void {
   if (ask.word === "stop") return;
-  // Another actuator's command may have asked for the controller since, and have been told otherwise.
+  // Another command may have asked for the controller since, and got another answer.
   const wasOnline = readsBetween(history, ask.code, "", ask.at, now).some((read) =>
     mayHaveShown(read, (raw) => raw === "online"),
   );
@@ -190,7 +193,7 @@ function judgeSeenBefore({ history, find, ask, device, now, what }: Posting): vo
   if (!isFresh && !ask.force) find.broken("S12", `POST without a fresh read before: ${what}`);
 }
 
-/** Whether a fresh read of the command showed the mode, or any degree where that proves it. */
+/** Whether a fresh read of the command showed the mode, or a degree where that proves it. */
 const wasInMode = (history: History, ask: Ask, device: Device, now: number): boolean =>
   readsBetween(history, ask.code, modeAddress(device), ask.at, now).some((read) =>
     mayHaveShown(read, (raw) => provesMode(device, raw)),
@@ -203,13 +206,13 @@ function judgeMode({ history, find, post, ask, device, own, now, what }: Posting
   const mode = own.findLast(
     ({ value, address }) => value === positionMode && address === modeAddress(device),
   );
-  // Where the mode would restart the device, it is left out where a fresh read showed it.
+  // If sending the mode again would restart the device, it is left out once a fresh read shows it.
   if (mode === undefined && ask.readings.has("mode_restarts") && wasInMode(history, ask, device, now)) return;
   if (mode === undefined || isUnderWay(history, mode, now)) {
     find.broken("S2", `a degree without mode 10100 before it: ${what}`);
     return;
   }
-  // One that can only be written counts once it was accepted.
+  // A mode that can only be written counts once it was accepted.
   if (provenBy(ask, mode).address !== mode.address && mode.outcome === "accepted") return;
   const endedAt = mode.endedAt ?? mode.begunAt;
   const proof = readsBetween(history, ask.code, mode.address, endedAt, now).find((read) =>
@@ -237,7 +240,7 @@ function judgeLight({ history, find, post, ask, device, now, what }: Posting): v
 }
 
 function judgeSecond({ history, find, post, ask, device, own, now, what }: Posting): void {
-  // Without a credential at hand nothing was sent: that was no POST.
+  // Without a credential nothing was sent, so it was no POST.
   const earlier = own.filter(
     ({ address, value, outcome, sent }) =>
       address === post.address && value === post.value && (sent || outcome !== "unauthorized"),
@@ -258,7 +261,7 @@ function judgeSecond({ history, find, post, ask, device, own, now, what }: Posti
   const endedAt = first.endedAt ?? first.begunAt;
   if (now - endedAt < secondPostMs - timerMs - history.clockMs)
     find.broken("S1", `a second POST after ${Math.round(now - endedAt)} ms: ${what}`);
-  // After a refused credential nothing was taken: what the register shows is older, and a stop asks for no read.
+  // After a refused credential nothing was accepted, so the register's value is older; a stop needs no read.
   if (isUnauthorized && ask.word === "stop") return;
   const isWanted = ask.word !== null && post.value === targetOf(device, ask.word).value;
   if (isUnauthorized && (ask.force || !isWanted)) return;
@@ -269,7 +272,7 @@ function judgeSecond({ history, find, post, ask, device, own, now, what }: Posti
     find.broken("S1", `a second POST although the read showed the value: ${what}`);
 }
 
-/** Whether a read before a POST showed its value; where nobody saw it, whether the register held nothing else meanwhile. */
+/** Whether a read before a POST showed its value; if nobody saw it, whether the register held only that value. */
 function showed(history: History, post: Post, read: ValidRead): boolean {
   const { ask, code, address, begunAt } = post;
   if (ask === null) return false;

@@ -3,8 +3,9 @@ import type { Ask, Boot, Device, Held, History, Post, Read, Result, Told } from 
 import { noReadings } from "./values.js";
 
 /*
- * What was recorded of a built program, as a history: messages that a client saw at the broker, the files of the journal, what the
- * simulated platform got and held, and requests that passed a proxy. Instants are epoch ms of this computer's clock.
+ * A recording of a built program as a history: messages that a client saw at the broker, the journal's files, the
+ * simulated platform's POSTs and registers, and requests through a proxy. Instants are epoch ms of this computer's
+ * clock.
  */
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -14,7 +15,7 @@ interface Stretch {
   readonly to: number;
 }
 
-/** A record of the journal with its instant on this computer's clock, whatever the bridge's clock said. */
+/** A record of the journal, dated by this computer's clock, whatever the bridge's clock said. */
 export interface Recorded {
   readonly at: number;
   readonly record: Fields;
@@ -27,7 +28,7 @@ interface Message {
   readonly retain: boolean;
 }
 
-/** One POST as the platform got it. */
+/** A POST as the platform received it. */
 interface PlatformPost {
   readonly at: number;
   readonly code: string;
@@ -40,35 +41,35 @@ export interface Recording {
   readonly messages: readonly Message[];
   readonly journal: readonly Recorded[];
   readonly posts: readonly PlatformPost[];
-  /** Lines of requests to the realtime host, `GET /api/get-value?…`; null where no proxy saw them. */
+  /** Request lines to the realtime host, such as `GET /api/get-value?…`; null if no proxy saw them. */
   readonly requests: readonly { readonly at: number; readonly line: string }[] | null;
-  /** Of every register, by `<code>/<address>`, oldest first. */
+  /** The values of every register, by `<code>/<address>`, oldest first. */
   readonly held: ReadonlyMap<string, readonly Held[]>;
   readonly deviceOf: (code: string, actuator: string) => Device | null;
-  /** The age that the configuration allows what somebody sends, ms; without it only what a message says of itself is judged. */
+  /** The configured greatest age of commands, in ms; if absent, only limits in the message itself are judged. */
   readonly maxAgeMs?: number;
-  /** So long a message may have been on its way to the bridge. */
+  /** The longest time that a message may have been on its way to the bridge. */
   readonly keptMs?: number;
-  /** The broker took it; without it all that was seen was taken. */
+  /** Whether the broker accepted the message; if absent, every message seen counts as accepted. */
   readonly isAcknowledged?: (id: string) => boolean;
-  /** Stretches in which messages to the bridge, or what it had in memory, may be gone; `died` where its process was killed. */
+  /** Times in which messages to the bridge, or its memory, may be lost; `died` if its process was killed. */
   readonly gaps: readonly (Stretch & { readonly died: boolean })[];
-  /** When the client at the broker heard nothing. */
+  /** Times in which the client at the broker heard nothing. */
   readonly absences: readonly Stretch[];
-  /** When the journal could not be written. */
+  /** Times in which the journal could not be written. */
   readonly unwritable: readonly Stretch[];
-  /** Stretches in which every read was answered, and showed what the register held. */
+  /** Times in which every read was answered with the register's value. */
   readonly honest?: readonly Stretch[];
   readonly showsTravel?: boolean;
   readonly readings?: Readings;
 }
 
-/** Stamps of two processes are cut to whole ms and taken a little apart. */
+/** Time stamps of two processes are rounded to ms and taken at slightly different moments. */
 const clockMs = 50;
-/** A command is journaled when it comes; one that was sent just before may have gone with the process that took it. */
+/** A command is journaled when it comes; one sent just before a crash may be lost with the process. */
 const journaledWithinMs = 5_000;
 const aroundMs = 1_000;
-/** Longest a POST is on its way. */
+/** The longest duration of a POST. */
 const answeredWithinMs = 35_000;
 const keptMs = 5_000;
 
@@ -88,8 +89,8 @@ const isWithin = (stretches: readonly Stretch[], at: number, before = aroundMs, 
   stretches.some(({ from, to }) => at >= from - before && at <= to + after);
 
 /**
- * Instants by the monotonic clock, which no setting of the clock moves. A life's first record tells where it began,
- * unless the clock was wrong then: the first jump of such a life says by how much.
+ * Dates records by the monotonic clock, which setting the clock does not move. A run's first record shows when it
+ * began. If the clock was wrong then, the first jump of that run gives the error.
  */
 export function inRealTime(records: readonly Fields[]): readonly Recorded[] {
   const begins = new Map<unknown, number>();
@@ -107,7 +108,7 @@ export function inRealTime(records: readonly Fields[]): readonly Recorded[] {
   }));
 }
 
-/** Commands are told apart by place and id: a scene gives several actuators the same one. */
+/** A command is identified by place and id, as a scene gives several actuators the same id. */
 const keyOf = (code: unknown, actuator: unknown, id: unknown): string =>
   `${textOf(code)}/${textOf(actuator)} ${textOf(id)}`;
 
@@ -189,7 +190,7 @@ function grouped<Thing>(
   return groups;
 }
 
-/** When each record about a command came into the journal first, by `<record> <key>`. */
+/** When each record about a command first came into the journal, by `<record> <key>`. */
 function indexOf(journal: readonly Recorded[]): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   const add = (name: string, key: string, at: number) => {
@@ -208,7 +209,7 @@ function indexOf(journal: readonly Recorded[]): ReadonlyMap<string, number> {
   return found;
 }
 
-/** Every command that was sent with an id, and every one that the journal knows. */
+/** Every command sent with an id, and every command in the journal. */
 function asksOf(recording: Recording): ReadonlyMap<string, Ask> {
   const { messages, journal, deviceOf } = recording;
   const taken = new Map<string, Recorded>();
@@ -243,7 +244,7 @@ function asksOf(recording: Recording): ReadonlyMap<string, Ask> {
   return new Map([...asks].sort(([, one], [, other]) => one.at - other.at));
 }
 
-/** Who really sent it, where one took over from one that had taken over. */
+/** The command that was really sent, if a takeover followed another. */
 const donorOf = (ask: Ask | null): Ask | null => (ask === null ? null : (ask.donor ?? ask));
 
 interface SentMessage extends Pick<Ask, "by" | "at" | "code" | "actuator" | "payload"> {
@@ -291,7 +292,7 @@ function askOf(recording: Recording, sent: SentMessage, taken: Recorded | null):
   };
 }
 
-/** What the journal says was sent, each joined with what came to the platform; and what came there besides. */
+/** The POSTs in the journal, joined with those at the platform, and further ones at the platform. */
 function postsOf(recording: Recording, asks: ReadonlyMap<string, Ask>): readonly Post[] {
   const { journal, posts } = recording;
   const found: Post[] = [];
@@ -366,7 +367,7 @@ function sentStep(
     address: textOf(address),
     value: textOf(value),
     begunAt: at,
-    // What came of it may be what the disk could not take.
+    // The record of its outcome may be what the disk refused.
     endedAt: answer?.at ?? (isWithin(unwritable, at, answeredWithinMs, aroundMs) ? at : null),
     outcome: answer === undefined ? null : outcomeOf(code),
     sent: true,
@@ -386,8 +387,9 @@ const outcomeOf = (code: unknown): string =>
         : "refused";
 
 /**
- * Only `command_taken` has to be on disk before a POST. A full disk, or death within the second, may cost what follows it; the command
- * must then have been taken in the life in which the POST was made. Of several it is the one that the journal says was about to be sent.
+ * Finds the command of a POST that the journal lacks. Only `command_taken` has to be on disk before a POST; a full
+ * disk, or a death within a second, may lose later records. The command must have been accepted in the same run. Of
+ * several it is the one recorded as about to be sent.
  */
 function takenWithoutSteps(
   { journal, gaps, unwritable }: Recording,
@@ -418,7 +420,7 @@ function takenWithoutSteps(
   return asks.get(keyOf(controller, actuator, id)) ?? null;
 }
 
-/** The results that were told, and when the journal had them. */
+/** Adds the published results, with the times at which the journal had them. */
 function tell(
   recording: Recording,
   asks: ReadonlyMap<string, Ask>,
@@ -432,15 +434,15 @@ function tell(
     if (leaf !== "result" || retain) continue;
     const result = fieldsOf(payload) as unknown as Result;
     const ask = asks.get(keyOf(codeOf(controller), actuator, result.id));
-    // Answers to a second delivery of the same id are no outcome of their own.
+    // Answers to a repeated delivery of an id are no result of their own.
     if (ask === undefined || result.reason === "duplicate") continue;
     if (result.reason === "bad_payload" && ask.results.length > 0) continue;
     const isJournaled = resultAt(ask) <= at + clockMs;
     const boot = lives.findLast((one) => one.at <= at + clockMs)?.boot ?? "";
     const told: Told = { result, at, boot, isJournaled };
-    // Nothing of it was taken: it came to the run that told its result.
+    // It was not accepted by an earlier run: the run that published its result received it.
     if (ask.phases.length === 0 && ask.results.length === 0) Object.assign(ask, { boot });
-    // What a broken link did not acknowledge is sent once more as it was.
+    // A message that a broken link did not acknowledge is sent again unchanged.
     const isSameBytes = ask.results.some((one) => JSON.stringify(one.result) === JSON.stringify(result));
     if (isSameBytes && isWithin(gaps, at, aroundMs, aroundMs)) continue;
     ask.results.push(told);
@@ -452,7 +454,7 @@ function tell(
   }
 }
 
-/** Fresh reads of addresses and of connections, as they passed the proxy; what they showed nobody saw. */
+/** Fresh reads of addresses and connections seen by the proxy; their values are unknown. */
 function readsOf({ requests }: Recording): readonly Read[] {
   return (requests ?? []).flatMap(({ at, line }) => {
     const [, path = "", query = ""] = /^GET ([^?]*)\?(\S*)/.exec(line) ?? [];
@@ -477,7 +479,7 @@ function readsOf({ requests }: Recording): readonly Read[] {
   });
 }
 
-/** Newest first. */
+/** Values that a register held between two instants, newest first. */
 function heldBetween(register: readonly Held[], from: number, to: number): readonly string[] {
   const first = register.findLastIndex(({ at }) => at <= from);
   return register
@@ -487,7 +489,7 @@ function heldBetween(register: readonly Held[], from: number, to: number): reado
     .toReversed();
 }
 
-/** It may not have arrived, or was waiting in a process that died. */
+/** Whether the message may not have arrived, or waited in a process that died. */
 function mayBeGone({ gaps, isAcknowledged, journal }: Recording, ask: Ask): boolean {
   const isKnown = journal.some(
     ({ record }) =>

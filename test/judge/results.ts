@@ -35,26 +35,26 @@ import {
   targetOf,
 } from "./values.js";
 
-/* What must be so when a result is published: it is the one of its command, journaled before, and says what happened. */
+/* Conditions for a published result: it belongs to its command, was journaled before, and is true. */
 
-/** What a result is held against. */
+/** A result with everything that it is judged by. */
 interface Case {
   readonly history: History;
   readonly find: Findings<Rule>;
   readonly ask: Ask;
   readonly told: Told;
   readonly result: Result;
-  /** An earlier run of the program sent it. */
+  /** Whether an earlier run sent it. */
   readonly isRecovered: boolean;
-  /** Whose POSTs count: its own, or those of the equal command whose read-backs it took over. */
+  /** The command whose POSTs count: itself, or the equal one whose read-backs it took over. */
   readonly poster: Ask;
   readonly last: Post | undefined;
-  /** A POST of its own left, or may have. */
+  /** Whether a POST of its own left, or may have. */
   readonly isSent: boolean;
   readonly target: Step;
   /** Valid reads of the last POST's address between it and the outcome. */
   readonly reads: readonly ValidRead[];
-  /** No newer command's checks are among those reads. */
+  /** Whether none of these reads can belong to a newer command's checks. */
   readonly isAlone: boolean;
   readonly tell: string;
 }
@@ -82,7 +82,7 @@ export function judgeAgain(ask: Ask, first: Told, { result }: Told): Findings<Ru
     else find.broken("S7", `${ask.by}: its result came again without repeated`);
   } else if (ask.word === "stop" && !first.isJournaled)
     find.saw("the outcome of a stop that the journal could not take is found out again");
-  // The outcome of a dry run is not waited for on the disk: a power cut may keep its beginning alone.
+  // The result of a dry run is not saved with fsync: a power cut may keep only its beginning.
   else if (first.result.outcome !== "dry_run" || outcome !== "refused")
     find.broken(
       "S7",
@@ -91,10 +91,10 @@ export function judgeAgain(ask: Ask, first: Told, { result }: Told): Findings<Ru
   return find;
 }
 
-/** Judges whether a command that came before `until` has come to an end that everybody was told. */
+/** Judges whether a command that came before `until` has ended with a published result. */
 export function judgeEnd(history: History, ask: Ask, until: number): Findings<Rule> {
   const find = new Findings<Rule>();
-  // A retained command is answered once for a topic and connection.
+  // A retained command is answered once for each topic and connection.
   if (ask.retained || until - ask.at < endWithinMs) return find;
   if (history.journal.outcomesOf(ask) > 1) find.broken("S7", `the journal holds two results of ${ask.by}`);
   const [first] = ask.results;
@@ -106,7 +106,7 @@ export function judgeEnd(history: History, ask: Ask, until: number): Findings<Ru
     return find;
   }
   const { outcome } = first.result;
-  // Whatever cuts the link or kills the bridge meanwhile: a result that is on disk arrives.
+  // A result on disk arrives, whatever cuts the link or kills the bridge meanwhile.
   const isKept = outcome !== "refused" && !history.looksTooOld(ask);
   if (!ask.delivered && isKept && history.journal.isDurable("result", ask, until))
     find.broken("L1", `the result of ${ask.by}, ${outcome}, never arrived`);
@@ -120,10 +120,11 @@ function judgeJournaled(
   { at, result, isJournaled }: Told,
 ): void {
   if (isJournaled) return;
-  // A stop is told whatever the disk does, and of very many stops those whose turn never came are only counted.
+  // A stop's result is published whatever the disk does; of very many stops those whose turn never came are only
+  // counted.
   const isCounted = ask.posts.length === 0 && sentBefore(history, ask) > mostInAMinute;
   if (ask.word === "stop" && (isCounted || history.journal.mayBeMissing(at))) return;
-  // Refusals are journaled without waiting; of a command that never came into the journal nothing is found out again.
+  // Refusals are journaled without waiting; a command that never came into the journal is not ended again.
   if (result.outcome === "refused" && !history.journal.isOpen(ask, at)) return;
   find.broken("S7", `the result of ${ask.by} is published before it is journaled`);
 }
@@ -136,7 +137,8 @@ function judgeRefusal(history: History, find: Findings<Rule>, ask: Ask, { at, re
   if (sent <= mostInAMinute)
     find.broken("S16", `${ask.by} is overloaded with ${sent} commands to ${laneOf(ask)}`);
   if (reason === "duplicate") find.saw(`a duplicate by ${ask.ownId === null ? "payload" : "id"}`);
-  // By its own time it may be older than the sender's clock says here; a lease's end has no age, and expires with its lease.
+  // With a time of its own it may be older than this clock says. The end of a lease has no age, and expires with its
+  // lease.
   const earlyMs = ask.mayExpireAt - at;
   if (
     reason === "expired" &&
@@ -149,7 +151,7 @@ function judgeRefusal(history: History, find: Findings<Rule>, ask: Ask, { at, re
     find.broken("S7", `${ask.by}: no answer of the platform lacked a value`);
 }
 
-/** Commands to its target in the minute until it, itself included; those that do not exist are as one. */
+/** The number of commands to its target in the last minute, itself included; targets that do not exist count as one. */
 function sentBefore(history: History, ask: Ask): number {
   let count = 0;
   for (const one of history.asks.values()) {
@@ -162,7 +164,7 @@ function sentBefore(history: History, ask: Ask): number {
 function judgeTruth(history: History, find: Findings<Rule>, ask: Ask, told: Told): void {
   const { result } = told;
   const isRecovered = ask.boot !== told.boot || ask.inherits;
-  // After a crash the publication of an outcome from before it says nothing about now.
+  // A result from before a crash says nothing about now.
   if (isRecovered && result.repeated) return;
   const { outcome, reason } = result;
   const tell = tellOf(ask, result);
@@ -197,13 +199,16 @@ function judgeTruth(history: History, find: Findings<Rule>, ask: Ask, told: Told
   if (!isRecovered && ask.posts.length > 0 && history.knowsPostsOf(ask)) judgeSteps(find, ask, result, tell);
 }
 
-/** An earlier run sent something of it, or of the equal command whose read-backs it took over; of a stop nobody knows. */
+/**
+ * Whether an earlier run may have sent it, or the equal command whose read-backs it took over; for a stop this is
+ * unknown.
+ */
 function mayHaveBeenSent(history: History, ask: Ask, { at, boot: teller, result }: Told): boolean {
   const { journal } = history;
-  // The record that it is sent is only written, and a power cut may take it, also one that a later run did not outlive: then nobody can tell.
+  // The record of sending has no fsync, so a power cut may lose it, also one after a later run. Then it is unknown.
   const checked = ask.phases.find(({ phase }) => phase === "checking");
   if (checked !== undefined && history.machineEndedBetween(checked.boot, teller)) return true;
-  // Killed while the disk still took the record that it is sent: then the POST was to follow at any moment.
+  // Killed while the disk was writing the record of sending: the POST was about to follow.
   if (journal.isWritten("sending", ask, at, result.id)) return true;
   if (ask.word === "stop" || ask.posts.length > 0 || ask.donor !== null || ask.inherits) return true;
   return ask.phases.some(({ phase }) => phase === "sending");
@@ -286,12 +291,12 @@ function proofOf(history: History, ask: Ask, sent: Step, since: number, at: numb
 
 function judgeConfirmed(one: Case): void {
   const { history, find, ask, told, isRecovered, poster, last, target, tell } = one;
-  // What a restarted program reads is begun after its start.
+  // A restarted program's reads begin after its start.
   const since = isRecovered ? history.startedAt(told.boot) : (last?.endedAt ?? last?.begunAt ?? ask.at);
   const proof = proofOf(history, ask, target, since, told.at);
   if (proof === undefined) find.broken("S8", `${tell}: no read-back shows ${target.value}`);
   const isShown = proof !== undefined && mayHaveShown(proof, (raw) => showsAll(ask, target, raw));
-  // Of a pulse that shows nothing its acceptance is the proof, and a platform that carries it out later has accepted it as well.
+  // A pulse may show nothing: then acceptance is the proof, also by a platform that carries it out later.
   const isIdleAlone = isPulse(ask.readings, ask.settings) && !isShown;
   if (proof !== undefined && !isIdleAlone) judgeHeld(one, poster, proof);
   if (last === undefined && !isRecovered) find.broken("S8", `${tell} without a POST`);
@@ -308,7 +313,7 @@ function judgeAlready(one: Case): void {
   else judgeHeld(one, ask, proof);
   judgeModeShown(one);
   if (ask.force || ask.word === "stop") find.broken("S4", `${tell} although it was forced or is a stop`);
-  // It is told once it is on disk, and the next may have been sent by then.
+  // It is published once it is on disk; the next command may be sent by then.
   const until = Math.min(doneAt(ask) ?? told.at, nextCheckedAt(history, ask));
   const posts = history.postsTo(ask.code, ask.actuator);
   const last = posts.findLast(({ begunAt }) => begunAt <= told.at);
@@ -324,7 +329,10 @@ function judgeAlready(one: Case): void {
     find.broken("S8", `${tell} although the POST of ${last.ask?.by ?? ""} was not read back`);
 }
 
-/** When the next command of its actuator began to be checked: one is checked at a time, so it was decided by then; Infinity without one. */
+/**
+ * When the next command of its actuator began its checks; Infinity for none. One is checked at a time, so this one was
+ * decided by then.
+ */
 export function nextCheckedAt(history: History, ask: Ask): number {
   const checkedAt = ({ phases }: Ask) => phases.find(({ phase }) => phase === "checking")?.at;
   const own = checkedAt(ask) ?? ask.at;
@@ -345,7 +353,7 @@ function judgeModeShown({ history, find, ask, tell }: Case): void {
     find.broken("S8", `${tell} although no read shows position mode`);
 }
 
-/** It ended, and nobody outside knows how. */
+/** Whether it ended in a way that nobody outside knows. */
 const isUntold = (post: Post | undefined): boolean => post?.outcome === null && post.endedAt !== null;
 
 function judgeUnconfirmed(one: Case): void {
@@ -358,7 +366,10 @@ function judgeUnconfirmed(one: Case): void {
   judgeNotShown(one);
 }
 
-/** What ended unshown was shown by no read that somebody saw; after a restart a mode alone says nothing of its command. */
+/**
+ * An unconfirmed value must not have been shown by a seen read; after a restart a mode alone proves nothing about its
+ * command.
+ */
 function judgeNotShown(one: Case): void {
   const { history, find, ask, told, last, reads, isAlone, isRecovered, target, tell } = one;
   if (last === undefined || !isAlone) return;
@@ -389,7 +400,7 @@ function judgeFailedAfterCrash(one: Case): void {
 function judgeFailed({ find, ask, told, result, target, last, reads, isAlone, tell }: Case): void {
   if (result.reason === "expired_midway") {
     const isEarly = Number.isFinite(ask.latestPostAt) && told.at <= ask.latestPostAt - trustedSkewMs;
-    // What goes before the value was shown too late for that: with a computer that slept meanwhile.
+    // A step before the value was shown too late, as after the computer slept.
     const isShownLate =
       last !== undefined &&
       last.value !== target.value &&
@@ -419,8 +430,8 @@ function judgeFailed({ find, ask, told, result, target, last, reads, isAlone, te
 function judgeUnknown({ find, ask, isSent, isRecovered, isAlone, last, reads, tell }: Case): void {
   if (isRecovered) return;
   if (!isSent && ask.donor === null) find.broken("S7", `${tell}: nothing was sent`);
-  // What a read showed before the newest one may have been somebody else's doing, or a lie.
-  // The first of reads that lag says nothing, and a pulse that is over no more.
+  // What earlier reads showed may have another cause, or be a lie. The first of lagging reads proves nothing, nor does
+  // a pulse that is over.
   const isSilent = (readsLag(ask.readings) && reads.length < 2) || isPulse(ask.readings, ask.settings);
   const newest = isSilent ? undefined : reads.at(-1);
   const isGood = (raw: Raw) => last === undefined || !showsSending(ask, last, raw);
@@ -443,7 +454,7 @@ function judgeSuperseded({ history, find, ask, result, isSent, isRecovered, tell
     find.broken("S7", `${tell}: nothing was sent`);
 }
 
-/** The platform truly held the value at some time, unless it told a lie that no client could see through. */
+/** The platform must really have held the value at some time, unless it told a lie that no client could detect. */
 function judgeHeld(one: Case, poster: Ask, proof: Read): void {
   const { history, find, ask, told, tell } = one;
   const target = provenBy(ask, one.target);
@@ -451,7 +462,7 @@ function judgeHeld(one: Case, poster: Ask, proof: Read): void {
     find.saw("a lie was believed");
     return;
   }
-  // Some platforms show where a window is while it travels, and others no degree at all.
+  // Some platforms show a window's position while it travels, and others no degree at all.
   const { showsTravel, clockMs } = history;
   if (showsTravel || (proof.raw !== undefined && showsSending(ask, target, proof.raw ?? ""))) return;
   const from = Math.min(poster.posts[0]?.begunAt ?? ask.at, proof.begunAt);

@@ -1,6 +1,6 @@
 /*
- * The rules of a right command, by the names under which planted bugs have to be noticed. S is what must never happen, L what has to
- * happen in the end. S17 to S23 and L6 are about limits, which only the simulation judges (test/simulation/limits).
+ * The rules of a right command, by the names under which planted bugs must be found. S: must never happen; L: must
+ * happen in the end. S17 to S23 and L6 concern limits, which only the simulation judges (test/simulation/limits).
  */
 export const rules = {
   S1: "one write is one POST, and a step has at most one second one: 5 s after an ambiguous end and a newer read that differs",

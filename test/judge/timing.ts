@@ -1,25 +1,25 @@
-/* How long things may take and have to wait by the contract, ms: one set for every judge. */
+/* Times and pauses demanded by the contract, in ms, for all judges. */
 
-/** No second POST of a step sooner than this after the first has ended. */
+/** The shortest time between the end of a step's first POST and the second. */
 export const secondPostMs = 5_000;
-/** So long a mode may take to show. */
+/** The longest time until a mode shows. */
 export const modeProofMs = 30_000;
-/** The same payload again within this is the same command. */
+/** The same payload within this time is the same command. */
 export const samePayloadMs = 2_000;
-/** Between two stops of one actuator. */
+/** The shortest time between two stops of one actuator. */
 export const stopDistanceMs = 2_000;
-/** No command waits longer for its turn than its age allows. */
+/** The longest wait of a command for its turn, by its age. */
 export const longestWaitMs = 130_000;
-/** By so much the bridge's clock may be wrong while it is trusted. */
+/** The greatest error of the bridge's clock while it is trusted. */
 export const trustedSkewMs = 121_000;
-/** Commands to one target within a minute of which none is too many. */
+/** The number of commands a minute to one target that must be accepted. */
 export const mostInAMinute = 60;
-/** Timers are as exact as this. */
+/** The accuracy of timers. */
 export const timerMs = 1;
-/** A program that stood still has so much time to catch up, and is excused for so long. */
+/** The time that a program gets to catch up after it stood still, and the time for which that excuses it. */
 export const catchUpMs = 30_000;
 export const stallExcusesMs = 90_000;
-/** Longest a fresh read lasts: its deadline, and what a loaded machine adds. */
+/** The longest fresh read: its time limit, plus delays of a loaded machine. */
 export const readMs = 35_000;
-/** Within this every command has ended. */
+/** Every command has ended within this time. */
 export const endWithinMs = 240_000;

@@ -3,16 +3,16 @@ import type { Readings } from "../../src/simulator/readings.js";
 import type { Ask, Device, Post, Raw } from "./history.js";
 
 /*
- * What values mean, by the interface document and by what the platform of a history takes otherwise of its words. Nothing is asked of
- * the program's own tables and decoders, which are what is judged.
+ * The meaning of values by the interface document, and by the way the history's platform differs from it. The program's
+ * own tables and decoders are not used, as they are what is judged.
  */
 
 export const positionMode = "10100";
 
-/** A platform that takes the document by its usual words. */
+/** A platform that follows the document as usually read. */
 export const noReadings: Readings = new Set();
 
-/** What each command word is called in the document's tables. */
+/** The texts of each command word in the document's tables. */
 const meanings: Readonly<Record<string, readonly string[]>> = {
   open: ["manual open"],
   close: ["manual close"],
@@ -27,7 +27,7 @@ const meanings: Readonly<Record<string, readonly string[]>> = {
   stop: ["stop"],
 };
 
-/** The value of a command word; null where there is none. */
+/** The value of a command word; null for none. */
 export function valueOf({ kind, values }: Pick<Device, "kind" | "values">, word: string): string | null {
   const own = values[word];
   if (own !== undefined) return own;
@@ -41,7 +41,7 @@ export function valueOf({ kind, values }: Pick<Device, "kind" | "values">, word:
 export const modeAddress = ({ address, modeAddress: own = address }: Device): string => own;
 export const positionAddress = ({ address, positionAddress: own = address }: Device): string => own;
 
-/** Mode and degree have an address each. */
+/** Whether mode and degree have an address each. */
 const isApart = (device: Device): boolean => modeAddress(device) !== positionAddress(device);
 
 /** The addresses whose values make up the state. */
@@ -50,12 +50,12 @@ export function stateAddresses(device: Device): readonly string[] {
   return [...new Set([modeAddress(device), positionAddress(device)])];
 }
 
-/** Where it takes time until a value is reached. */
+/** Whether reaching a value takes time. */
 export const travels = ({ kind }: Device): boolean => isWindow(kind) || kind === "motor";
 
 export type Step = Pick<Post, "address" | "value">;
 
-/** What a word finally sends, and where. */
+/** The last step of a word. */
 export function targetOf(device: Device, word: string): Step {
   if (word === "stop" && device.stop) return device.stop;
   const goesToDegrees = isWindow(device.kind);
@@ -66,7 +66,7 @@ export function targetOf(device: Device, word: string): Step {
 
 export const isDegree = (raw: Raw): boolean => /^\d{1,3}$/.test(String(raw).trim()) && Number(raw) <= 100;
 
-/** Equal as the platform may write a value: as text or as a number that lost its leading zeros. */
+/** Whether two values are equal as the platform may write them: as text, or as a number without leading zeros. */
 export function sameAs(value: string, raw: Raw): boolean {
   const text = String(raw).trim();
   return text === value || (/^\d+$/.test(text) && /^\d+$/.test(value) && Number(text) === Number(value));
@@ -77,7 +77,9 @@ export function isNear(device: Device | null, wanted: string, raw: Raw): boolean
   return Math.abs(Number(wanted) - Number(raw)) <= device.tolerance;
 }
 
-/** Whether a read of the mode address proves position mode; where the position has an address of its own, no number does. */
+/**
+ * Whether a read of the mode address proves position mode; if the position has an address of its own, no number does.
+ */
 export const provesMode = (device: Device, raw: Raw): boolean =>
   sameAs(positionMode, raw) || (!isApart(device) && isDegree(raw));
 
@@ -91,19 +93,19 @@ export function shows(ask: Ask, step: Step, raw: Raw): boolean {
   return others.some((value) => sameAs(value, raw));
 }
 
-/** Whether a read shows all that its platform ever shows of the degree that was taken. */
+/** Whether a read shows everything that this platform ever shows of an accepted degree. */
 export const showsSending = (ask: Ask, step: Step, raw: Raw): boolean =>
   step.value !== positionMode && showsModeAlone(ask.readings, step.value, raw);
 
-/** Whether a read shows it, or all of it that such a platform ever shows. */
+/** Whether a read shows the value, or everything that this platform ever shows of it. */
 export const showsAll = (ask: Ask, step: Step, raw: Raw): boolean =>
   shows(ask, step, raw) || showsSending(ask, step, raw);
 
-/** Whether the POST was a step towards a degree, not the value itself. */
+/** Whether the POST was a step towards a degree and not the value itself. */
 export const isModeStep = (ask: Ask, post: Step): boolean =>
   post.value === positionMode && ask.word !== "stop";
 
-/** What else a read may show where this value was taken, and stays so. */
+/** Further values that a read may show permanently after this value was accepted. */
 export function alsoMeans(readings: Readings, device: Device, value: string): readonly string[] {
   const { kind } = device;
   if (kind === "motor" || kind === "custom") return [];
@@ -116,11 +118,11 @@ export function alsoMeans(readings: Readings, device: Device, value: string): re
   return combined && value === "11000" ? ["11010", "11001"] : [];
 }
 
-/** Whether a read that goes on showing the mode is all that such a platform ever shows of a degree. */
+/** Whether a read that still shows the mode is everything that this platform shows of a degree. */
 const showsModeAlone = (readings: Readings, wanted: string, raw: Raw): boolean =>
   readings.has("mode_stays") && isDegree(wanted) && String(raw) === positionMode;
 
-/** Whether an honest platform may show this while its register holds that. */
+/** Whether an honest platform may show this value while its register holds the other. */
 export function mayTell(readings: Readings, held: string, raw: Raw): boolean {
   const text = String(raw);
   if (readings.has("actual_positions") && isDegree(text)) return true;
@@ -133,8 +135,8 @@ export function mayTell(readings: Readings, held: string, raw: Raw): boolean {
 }
 
 /**
- * Where and as what a read shows what was sent. A mode that can only be written is seen in the degree alone, which has an address of its
- * own then: all open, and closed.
+ * The address and value by which a sent step can be read. A mode that can only be written shows in the degree alone,
+ * which then has its own address: fully open, and closed.
  */
 export function provenBy({ readings, settings }: Pick<Ask, "readings" | "settings">, step: Step): Step {
   const isWritten = readings.has("mode_write_only") && settings !== null && isApart(settings);
@@ -143,17 +145,17 @@ export function provenBy({ readings, settings }: Pick<Ask, "readings" | "setting
   return { address: positionAddress(settings), value: ends[step.value] ?? step.value };
 }
 
-/** Whether its register goes back to idle by itself, and shows no more of what was sent than that it is idle again. */
+/** Whether the register returns to idle by itself, so that it only shows that it is idle again. */
 export const isPulse = (readings: Readings, device: Pick<Device, "kind"> | null): boolean =>
   readings.has("motors_pulse") && device?.kind === "motor";
 
-/** What a register shows at rest: nothing, or the value that stops. */
+/** Whether a register is at rest: with nothing, or with the value that stops. */
 export const isIdle = (raw: Raw): boolean => sameAs("00000000", raw) || sameAs("00000100", raw);
 
-/** Whether the first fresh read may be of before what was sent: it orders the next one's. */
+/** Whether the first fresh read may show the old value, as it only orders the next one's. */
 export const readsLag = (readings: Readings): boolean => readings.has("flush_orders");
 
-/** Whether no read gives anything of it: its mode can only be written, and nobody was told where its degree is. */
+/** Whether no read shows anything: the mode can only be written, and the degree's address is not configured. */
 export const isUnreadable = (readings: Readings, device: Device): boolean =>
   readings.has("mode_write_only") &&
   readings.has("degrees_apart") &&
@@ -161,14 +163,14 @@ export const isUnreadable = (readings: Readings, device: Device): boolean =>
   !isApart(device);
 
 /**
- * What such a platform never shows, so that no command for it can be confirmed: a window left to itself, or stopped, whose one address
- * says how far it is.
+ * Whether this platform never shows the command's effect, so that it cannot be confirmed: a window in automatic, or
+ * stopped, whose only address gives its position.
  */
 export function isNeverShown(readings: Readings, device: Device, word: string | null): boolean {
   const hasOneAddress = !isApart(device) && !readings.has("degrees_apart");
   const isPosition = readings.has("actual_positions") && hasOneAddress && isWindow(device.kind);
   if (isUnreadable(readings, device)) return true;
-  // Of a mode that can only be written nothing but a degree is ever shown, and that stays as it was.
+  // Of a mode that can only be written, only the degree shows, which stays as it was.
   if (readings.has("mode_write_only") && isApart(device) && !isDegree(word ?? "")) return true;
   return isPosition && (word === "auto" || word === "stop");
 }

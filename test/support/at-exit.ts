@@ -5,13 +5,13 @@ process.once("exit", () => {
   for (const action of actions) action();
 });
 
-/** Runs `action` should this process end before the returned function was called. One listener, however many there are. */
+/** Runs `action` if this process ends before the returned function is called. All actions share one listener. */
 export function atExit(action: () => void): () => void {
   actions.add(action);
   return () => actions.delete(action);
 }
 
-/** A test that dies leaves no program behind. */
+/** Kills the program if the test dies. */
 export function endsWithThisProcess(child: ChildProcess): void {
   const done = atExit(() => child.kill("SIGKILL"));
   child.once("exit", done);

@@ -70,7 +70,7 @@ export const record = (over: Partial<DeviceRecord> = {}): DeviceRecord => ({
   ...over,
 });
 
-/** What the single-device status says of a device in this state. */
+/** The single-device status of a device in this state. */
 export const clientStatus = (
   state: ClientStatus["state"],
   over: Partial<ClientStatus> = {},
@@ -79,20 +79,20 @@ export const clientStatus = (
 export const controller = (settings: ControllerSettings | null = null) =>
   newController("GH-0001", "gh-0001", settings, true);
 
-/** Of `roof`, whose command the platform never showed. */
+/** A problem of `roof`, whose command the platform never showed. */
 export const roofProblem: CommandProblem = {
   ...{ actuator: "roof", command: "open", outcome: "unconfirmed", reason: null, message: "Look." },
   at: 0,
 };
 
-/** For parts that tell commands of pushed values, where none reads anything back. */
+/** For parts that report pushed values to commands, when nothing is read back. */
 export const nobodyWaits = {
   readsBack: () => false,
   readBackNow: () => false,
   onPushed: () => undefined,
 };
 
-/** A lane as an earlier run left it; nothing of it, unless said. */
+/** A lane as an earlier run left it; empty unless given. */
 export const restored = (about: Target, left: Partial<Restored> = {}): Input => ({
   type: "restored",
   key: laneKey(about),
@@ -108,7 +108,7 @@ export const restored = (about: Target, left: Partial<Restored> = {}): Input => 
   },
 });
 
-/** Nothing is limited, and nothing forbids anything. Monotonic and epoch ms. */
+/** An environment without limits and prohibitions, by monotonic and epoch ms. */
 export const environmentAt = (mono: number, at = mono): Environment => ({
   ...{ at, mono, awakeSince: -Infinity, skewMs: 0, mayRulesSend: false },
   rules: { read_only: false, readOnlyForRules: false, dry_run: false },

@@ -1,4 +1,7 @@
-/** Looks at each change, told through `listeners`, until the condition holds; rejects with `what` when it does not in time. */
+/**
+ * Checks the condition at each change that `listeners` report, until it holds; rejects with `what` after the time
+ * limit.
+ */
 export function holdsWithin(
   timeoutMs: number,
   condition: () => boolean,

@@ -2,5 +2,5 @@ import zh from "../../locales/zh.json" with { type: "json" };
 import { wordsOf } from "../../src/language/languages.js";
 import { tellBy } from "../../src/language/words.js";
 
-/** As a person reads it who reads Chinese. */
+/** A sentence in Chinese. */
 export const inChinese = tellBy(wordsOf(zh), "zh");

@@ -2,11 +2,11 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
 /**
- * A peer that never lets go: it takes every connection, answers nothing, or a byte of `says` every 20 ms and then the last one for ever,
- * and closes none, also where the other side has.
+ * A peer that never lets go: it accepts every connection and closes none, even after the other side has. It answers
+ * nothing, or a byte of `says` every 20 ms, the last one for ever.
  */
 export async function startClinging(says = "") {
-  /** With how many bytes each was sent. */
+  /** The number of bytes sent to each. */
   const sockets = new Map<Socket, number>();
   const here = { port: 0, url: "", got: "", accepted: 0, open: 0 };
   const drip = setInterval(() => {

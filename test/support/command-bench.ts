@@ -17,7 +17,7 @@ import { VirtualClock } from "./virtual-clock.js";
 
 export interface CommandBenchOptions {
   readonly actuators?: readonly Partial<ActuatorSettings>[];
-  /** `own`: the program gave it to itself. */
+  /** `own`: by the program's own decision. */
   readonly readOnly?: boolean | "own";
   readonly dryRun?: boolean;
   readonly requireAge?: boolean;
@@ -26,9 +26,9 @@ export interface CommandBenchOptions {
   readonly ignored?: readonly ActuatorSettings[];
   readonly rawAddresses?: boolean;
   readonly controllerIntervalMs?: number;
-  /** What the platform holds, by address. */
+  /** The platform's values, by address. */
   readonly registers?: Readonly<Record<string, string | number>>;
-  /** Every step is recorded. */
+  /** Whether every step is recorded. */
   readonly isRecorded?: boolean;
   /** Weather topics, by name. */
   readonly weather?: Configuration["weather"];
@@ -40,7 +40,7 @@ export class CommandBench {
   readonly platform = new ScriptedPlatform(this.clock);
   readonly records: RecordBody[] = [];
   readonly lines: (readonly [string, Readonly<Record<string, unknown>>])[] = [];
-  /** Those that something waited for until they were on disk. */
+  /** Records for which something waited until they were on disk. */
   readonly durable: RecordBody[] = [];
   readonly results: CommandResult[] = [];
   readonly phases: string[] = [];
@@ -48,25 +48,25 @@ export class CommandBench {
   readonly store: GreenhouseStore;
   readonly commander: Commander;
   readonly engine: LimitEngine;
-  /** What the limits raised, by type. */
+  /** Messages of the alarms that limits raised, by type. */
   readonly alarms = new Map<string, string>();
-  /** What the newest of each type names. */
+  /** The facts of the newest alarm of each type. */
   readonly alarmFacts = new Map<string, AlarmFacts | undefined>();
-  /** How far the platform's clock is ahead; null while it gave no time. */
+  /** The lead of the platform's clock; null while it gives no time. */
   clockSkewMs: number | null = 0;
   otherBridge = false;
   journalProblem: string | null = null;
-  /** Records that the disk does not take. */
+  /** Records that the disk refuses. */
   refuses: (record: RecordBody) => boolean = () => false;
-  /** Records that are written and that the disk does not keep over a power cut. */
+  /** Records that are written but lost in a power cut. */
   losesWithPower: (record: RecordBody) => boolean = () => false;
-  /** How long the disk takes for what something waits for. */
+  /** The time that the disk takes for a durable record. */
   diskMs = 0;
-  /** What the journal says of itself, where it does not know of its problem yet. */
+  /** The journal's own state, if it does not know of its problem yet. */
   journalAvailable: boolean | null = null;
-  /** Ids of commands that the journal holds open since an earlier run. */
+  /** Ids of commands left open by an earlier run. */
   readonly openBefore = new Set<string>();
-  /** Instead of what the options say. */
+  /** Replaces the option. */
   readOnly: CommandBenchOptions["readOnly"];
   readonly #target: string;
   readonly #frames: Uint8Array[] = [];
@@ -182,7 +182,7 @@ export class CommandBench {
     await this.clock.advance(0);
   }
 
-  /** A command that an earlier run left open. */
+  /** Takes up a command that an earlier run left open. */
   recover(one: Interrupted): void {
     const command = { ...one.command, isRecovered: true } as const;
     this.commander.feed(restored(command, { interrupted: [{ ...one, command }] }));
@@ -210,7 +210,7 @@ export class CommandBench {
     });
   }
 
-  /** To the first actuator, unless said. */
+  /** Sends a command, to the first actuator by default. */
   send(payload: string, over: Partial<CommandRequest> = {}): void {
     this.commander.submit({
       controllerId: "gh-0001",
@@ -226,7 +226,7 @@ export class CommandBench {
     });
   }
 
-  /** Texts are sent, so many ms pass, and whatever else happens, in this order. */
+  /** In order: sends texts, lets ms pass, and calls functions. */
   async play(...happenings: readonly (string | number | ((bench: CommandBench) => void))[]): Promise<void> {
     for (const one of happenings)
       if (typeof one === "string") this.send(one);
@@ -234,19 +234,19 @@ export class CommandBench {
       else one(this);
   }
 
-  /** All steps so far, as a file holds them. */
+  /** All steps so far in the form of a file. */
   get recording(): Uint8Array {
     return Buffer.concat(this.#frames);
   }
 
-  /** How each command ended, by its id, with the reason. */
+  /** The outcome and reason of each command, by id. */
   get outcomes(): Readonly<Record<string, string>> {
     return Object.fromEntries(
       this.results.map(({ id, outcome, reason }) => [id, reason === null ? outcome : `${outcome} ${reason}`]),
     );
   }
 
-  /** Sends and lets enough time pass for any command to end; the last result. */
+  /** Sends a command and waits until any command would have ended; returns the last result. */
   async run(payload: string, over: Partial<CommandRequest> = {}): Promise<CommandResult> {
     this.send(payload, over);
     await this.clock.advance(400_000);

@@ -21,29 +21,29 @@ export interface Call {
   readonly host: PlatformHost;
 }
 
-/** A platform that answers after `latencyMs` from what the test put into it, and keeps the time of every request. */
+/** A platform that answers after `latencyMs` with the test's data, and records the time of every request. */
 export class CountingPlatform implements PlatformReader {
   readonly calls: Call[] = [];
   latencyMs = 20;
-  /** How long one takes that is slower than the others. */
+  /** The duration of a slower request. */
   slowMs: (name: string) => number | undefined = () => undefined;
   list: DeviceList = [];
   other: DeviceList = [];
-  /** What the single-device status says; as the list unless the test has another answer. */
+  /** The single-device status; as in the list unless the test sets another. */
   status: (code: string) => ClientStatus = (code) =>
     clientStatus(this.list.find((one) => one.code === code)?.online === true ? "online" : "offline");
   statuses: readonly RunningStatusItem[] = [];
   readonly registers = new Map<string, RawValue | null>();
-  /** `GH-1 101`: what its group tells of it, where that is another value. */
+  /** `GH-1 101`: the value in its group, if that is another one. */
   readonly groupTells = new Map<string, RawValue>();
-  /** `GH-1 101`: what no group lists. */
+  /** `GH-1 101`: addresses that no group lists. */
   readonly unlisted = new Set<string>();
   readonly open = new Map<string, number>();
   mostAtOnce = 0;
   readonly overlaps: string[] = [];
-  /** Throws what keeps a request from going out; called before it is counted as a call. */
+  /** Throws the error that prevents a request, before it counts as a call. */
   gate: (host: PlatformHost) => void = () => undefined;
-  /** Throws what a request that went out ends with. */
+  /** Throws the error with which a request ends. */
   fate: (call: Call) => void = () => undefined;
   readonly #clock: VirtualClock;
   readonly #items: (code: string) => readonly SensorItem[];

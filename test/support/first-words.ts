@@ -2,7 +2,7 @@ import { once } from "node:events";
 import net from "node:net";
 import { portFor } from "./free-port.js";
 
-/** A server that answers the first bytes of each connection, of a broker a CONNECT, and hangs up; null is no answer. */
+/** A server that answers the first bytes of each connection, such as a CONNECT, and closes it; null for no answer. */
 export async function answersOnce(answer: (first: Buffer, nth: number) => Buffer | null) {
   let met = 0;
   const sockets = new Set<net.Socket>();
@@ -17,7 +17,7 @@ export async function answersOnce(answer: (first: Buffer, nth: number) => Buffer
   });
   return {
     port: await portFor(server),
-    /** Connections that were answered so far. */
+    /** The number of connections answered so far. */
     met: () => met,
     close: async () => {
       for (const socket of sockets) socket.destroy();

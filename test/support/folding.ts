@@ -9,7 +9,7 @@ export const start = Date.parse("2026-03-01T08:00:00Z");
 export const minute = 60_000;
 export const validId = /^[a-z0-9_-]{1,64}$/;
 
-/** The controller after the events, all of them at one instant of the wall clock. */
+/** The controller after the events, all at one instant of the wall clock. */
 export const after = (controller: Controller, now: number, ...events: ControllerEvent[]): Controller =>
   events.reduce(
     (held, event) => reduce(held, event, { now, freshness: limits, transliterate: anyAscii }),
@@ -48,7 +48,7 @@ export const register = (raw: RawValue, startedAt = 0, over: Partial<Register> =
   ...over,
 });
 
-/** The only sensor of a controller; fails where there is another number of them. */
+/** The only sensor of a controller; fails if there is not exactly one. */
 export function onlySensor(controller: Controller): Sensor {
   const [sensor, ...others] = [...controller.sensors.values()];
   if (sensor === undefined || others.length > 0)

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Server } from "node:net";
 
-/** Has a server of a test listen on a free port of this computer, which it returns. */
+/** Makes a test's server listen on a free port of this computer; returns the port. */
 export async function portFor(server: Server): Promise<number> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

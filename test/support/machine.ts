@@ -1,9 +1,11 @@
 import { createHook } from "node:async_hooks";
 
-/** What Node calls requests to the disk and for a name: they come back when the machine has the time, not when a clock says so. */
+/**
+ * Node's names of requests to the disk and for host names, whose answers depend on the real machine, not on a clock.
+ */
 const ofTheMachine = /^(FS|FILEHANDLE|GETADDRINFO)/;
 
-/** Runs `work` and says what it asked of the machine meanwhile, in kinds; nothing, where all of it is simulated. */
+/** Runs `work` and returns the kinds of requests that it made to the real machine; empty if all of it is simulated. */
 export async function askedOfTheMachine(work: () => Promise<unknown>): Promise<readonly string[]> {
   const asked = new Set<string>();
   const hook = createHook({

@@ -18,16 +18,16 @@ const program = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto", "/opt/homeb
 );
 
 export interface MosquittoOptions {
-  /** With users nobody else gets in. */
+  /** With users nobody else can log in. */
   readonly users?: Readonly<Record<string, string>>;
   /** Lines of an access list (`user ha`, `topic read greenhouse/#`). */
   readonly acl?: readonly string[];
-  /** Keep retained messages and sessions over `restart`. */
+  /** Keeps retained messages and sessions over `restart`. */
   readonly persistence?: boolean;
   readonly maxPacketSize?: number;
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly webSocket?: boolean;
-  /** Log every packet; slows it down. */
+  /** Logs every packet, which slows it down. */
   readonly verbose?: boolean;
   readonly extra?: readonly string[];
 }
@@ -65,20 +65,20 @@ export async function startMosquitto(options: MosquittoOptions = {}): Promise<Mo
 
 /** A broker's process. */
 export interface OwnProcess {
-  /** Everything it has printed so far. */
+  /** Its output so far. */
   log(): string;
   /** SIGKILL: no will, no DISCONNECT, sockets closed by the kernel. Resolves when it is gone. */
   kill(): Promise<void>;
-  /** SIGTERM; a Mosquitto then saves where persistence is on. */
+  /** SIGTERM; Mosquitto then saves its data if persistence is on. */
   quit(): Promise<void>;
-  /** Starts again, after `quit` if it still runs. */
+  /** Starts it again, after `quit` if it still runs. */
   restart(): Promise<void>;
   /** SIGSTOP: sockets stay open, nothing is answered. */
   freeze(): void;
   thaw(): void;
 }
 
-/** Resolves when it has printed that it is running, or what says so. */
+/** Resolves when its output matches `isRunning`. */
 export async function ownProcess(
   path: string,
   args: readonly string[],
@@ -136,7 +136,7 @@ async function configuration(
   { folder, port, webSocketPort }: { folder: string; port: number; webSocketPort: number | null },
 ): Promise<string> {
   const lines = [
-    // Started as root it would become a user who may not read the temporary folder.
+    // Started as root it would change to a user who cannot read the temporary folder.
     "user root",
     ...(options.verbose ? ["log_type all"] : ["log_type error", "log_type notice", "log_type information"]),
     ...(options.maxPacketSize === undefined ? [] : [`max_packet_size ${options.maxPacketSize}`]),
@@ -177,13 +177,13 @@ async function passwordFile(folder: string, users: Readonly<Record<string, strin
   return path;
 }
 
-// Below those that the system gives to connections and to listeners without a port of their own: one of these may be taken
-// by anybody before it is used, or while its listener restarts.
+// Below the ports that the system assigns itself: anybody may take one of those before it is used, or while its
+// listener restarts.
 const firstPort = 12_000;
 const portsOfProcess = 100;
 let portsGiven = 0;
 
-/** A port nobody listens on at this moment, and no other call of this process gets for a while. */
+/** A port that nobody uses now, and that this process gives to no other caller for a while. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = firstPort + (process.pid % 200) * portsOfProcess + (portsGiven % portsOfProcess);

@@ -2,7 +2,7 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { onTestFinished } from "vitest";
 
-/** What a name server has for a host: addresses of both families, or silence for one of them. */
+/** A host's addresses of both families, or silence for one of them. */
 export interface Zone {
   readonly a?: readonly string[] | "silent";
   readonly aaaa?: readonly string[] | "silent";
@@ -12,7 +12,7 @@ const types = { 1: "a", 28: "aaaa" } as const;
 
 const isAsked = (type: number): type is keyof typeof types => type in types;
 
-/** The question of a packet: its name, type, and where it ends. */
+/** The question in a packet: its name, type and end. */
 function questionOf(packet: Buffer) {
   const labels: string[] = [];
   let at = 12;
@@ -48,8 +48,8 @@ function answerTo(packet: Buffer, zone: Zone | undefined): Buffer | null {
 }
 
 /**
- * A name server on loopback over real packets. What it does not know does not exist; with `zones` null it never answers. Rejects where
- * this user may not have the port.
+ * A name server on loopback with real packets. Names missing in `zones` do not exist; with null it never answers.
+ * Rejects if this user may not use the port.
  */
 export async function nameServer(
   zones: Readonly<Record<string, Zone>> | null,
@@ -68,10 +68,10 @@ export async function nameServer(
   await once(socket, "listening");
   onTestFinished(() => void socket.close());
   return {
-    /** As resolvers take it. */
+    /** In the form that resolvers expect. */
     server: `127.0.0.1:${socket.address().port}`,
     asked,
-    /** What it has from now on; null: silence. */
+    /** Replaces its zones; null for silence. */
     now: (next: Readonly<Record<string, Zone>> | null) => (state.zones = next),
   };
 }

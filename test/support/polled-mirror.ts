@@ -39,7 +39,7 @@ export interface PolledOptions {
   readonly items?: (code: string, clock: VirtualClock) => readonly SensorItem[];
 }
 
-/** The reading half on a virtual clock, joined as the product joins it. */
+/** The reading half on a virtual clock, connected as in the product. */
 export function polledMirror(options: PolledOptions = {}) {
   const { concurrency = 4, perMinute = 0, seed = 1 } = options;
   const clock = new VirtualClock();

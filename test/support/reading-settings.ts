@@ -2,8 +2,8 @@ import type { ActuatorKind } from "../../src/greenhouse/actuator-kinds.js";
 import type { ReadingName } from "../../src/simulator/readings.js";
 
 /*
- * What a configuration says on a platform that takes the words of the interface otherwise, as docs/platform.md has it. One table for every
- * test that draws readings, so that a new one cannot be drawn without its settings.
+ * The settings for platforms that differ from the interface document, as in docs/platform.md. All tests that draw such
+ * readings share this table, so that none can be drawn without its settings.
  */
 
 type Section = Readonly<Record<string, unknown>>;
@@ -13,13 +13,13 @@ interface Settings {
   readonly running_status?: Section;
   readonly commands?: Section;
   readonly platform?: Section;
-  /** Of each greenhouse. */
+  /** Settings of each greenhouse. */
   readonly controller?: Section;
 }
 
 const windowKinds = ["skylight", "shade_curtain", "thermal_curtain", "side_vent"] as const;
 const positionerKinds = [...windowKinds, "positioner"] as const;
-/** What the simulated greenhouse has beside them. */
+/** The other kinds of the simulated greenhouse. */
 const otherKinds = [
   ...(["circulation_fan", "irrigation", "light", "co2_supply", "heating_blower", "mist_cooling"] as const),
   ...(["fan_wet_curtain", "motor", "custom"] as const),
@@ -41,7 +41,7 @@ const table: Readonly<Record<ReadingName, Settings>> = {
     },
   },
   mode_stays: { kinds: each(positionerKinds, { position_reads: "mode" }) },
-  // The address that takes the degree is one of each actuator.
+  // The degree's address is set at each actuator.
   degrees_apart: nothing,
   group_of_settings: nothing,
   swapped_channels: nothing,
@@ -49,7 +49,7 @@ const table: Readonly<Record<ReadingName, Settings>> = {
   clients_are_controllers: nothing,
   last_seen: nothing,
   plans_end: nothing,
-  // Home Assistant alone is told so, actuator by actuator.
+  // This is set only for Home Assistant, at each actuator.
   curtains_spread: nothing,
   fan_automatic: { kinds: { fan_wet_curtain: { values: { auto: "11111" } } } },
   flagged_refusals: nothing,
@@ -57,7 +57,7 @@ const table: Readonly<Record<ReadingName, Settings>> = {
   status_words: { running_status: { reads: { on: ["1010"], off: ["1001"] } } },
   mode_write_only: { kinds: { positioner: { mode_reads: "never" } } },
   flush_orders: { kinds: each([...positionerKinds, ...otherKinds], { flush_lag: "5s" }) },
-  // The distance is kept here, and the network may shorten it.
+  // Longer than the platform needs, as the network may shorten the distance.
   one_at_a_time: { commands: { controller_interval: "3500ms" } },
   motors_pulse: { kinds: { motor: { pulse: true } } },
   channels_ask: {
@@ -80,14 +80,14 @@ const table: Readonly<Record<ReadingName, Settings>> = {
       },
     },
   },
-  // How the second is called depends on the dialect.
+  // The name of the second one depends on the dialect.
   twin_sensors: nothing,
   stations_apart: nothing,
   mode_restarts: { kinds: each(positionerKinds, { mode_again: "when_needed" }) },
   offline_queues: nothing,
 };
 
-/** What all of these need, in one configuration. */
+/** The settings for all of these readings together. */
 export const settingsFor = (readings: Iterable<ReadingName>): Settings => {
   let all: Settings = {};
   for (const name of readings) all = merged(all, table[name]) as Settings;
@@ -103,9 +103,9 @@ function merged(one: unknown, other: unknown): unknown {
 const isSection = (value: unknown): value is Section =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Without those of which two cannot be so at once. */
+/** The readings without those that exclude each other. */
 export function compatible(drawn: readonly ReadingName[]): readonly ReadingName[] {
-  // An address that says how far it is open, or that holds no degree at all, never shows the mode of one.
+  // An address that gives the position, or that holds no degree, never shows a degree's mode.
   const isOther = drawn.includes("actual_positions") || drawn.includes("degrees_apart");
   return isOther ? drawn.filter((name) => name !== "mode_stays") : drawn;
 }

@@ -6,13 +6,13 @@ export interface Published {
   readonly payload: string;
 }
 
-/** What a broker keeps of retained publishes; acknowledges at once unless held back, refuses what the test says. */
+/** A broker's retained messages; it acknowledges at once unless `holds`, and refuses what the test names. */
 export class RetainedBroker {
   readonly log: Published[] = [];
   readonly kept = new Map<string, string>();
   refuses: (topic: string) => boolean = () => false;
   holds = false;
-  /** Publishes on their way beyond so many are refused as `busy`. */
+  /** The number of publishes on their way above which it refuses as `busy`. */
   room = Infinity;
   refusedForRoom = 0;
   inFlight = 0;
@@ -36,13 +36,13 @@ export class RetainedBroker {
     }
   }
 
-  /** Acknowledges what is held back, or fails it as a lost link does. */
+  /** Acknowledges the held publishes, or fails them as a lost link does. */
   async release(error: Error | null = null): Promise<void> {
     for (const end of this.#held.splice(0)) end(error);
     await settled();
   }
 
-  /** Fails the oldest so many of what is held back. */
+  /** Fails the oldest held publishes. */
   async releaseFirst(count: number, error: Error): Promise<void> {
     for (const end of this.#held.splice(0, count)) end(error);
     await settled();

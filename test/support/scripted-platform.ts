@@ -22,18 +22,18 @@ export type WriteScript = (post: Post, nth: number) => Promise<WriteAccepted>;
 /** A platform on a virtual clock whose registers take a value at once unless the test scripts something else. */
 export class ScriptedPlatform implements CommandPlatform {
   readonly posts: Post[] = [];
-  /** Of every request, in order. */
+  /** The pace of every request, in order. */
   readonly paces: Pace[] = [];
   readonly registers = new Map<string, RawValue>();
   connectionNow: "online" | "offline" | "unknown" = "online";
   renewals = 0;
   renewWorks = true;
   reads = 0;
-  /** Nothing that is read is answered any more; a read ends where it is given up. */
+  /** Whether no read is answered any more; a read then ends when it is abandoned. */
   isSilent = false;
   givenUp = 0;
   writing = 0;
-  /** Why there is no connection for the nth try to send; null where there is one, after so many ms. */
+  /** The error of the nth connection attempt; null for a connection after `connectMs`. */
   connects: (nth: number) => PlatformError | null = () => null;
   connectMs = 0;
   tries = 0;

@@ -1,8 +1,8 @@
 import fc from "../../node_modules/fast-check/lib/fast-check.js";
 
 /*
- * What the unit tests get for `fast-check` (see vitest.config.ts): each property that names no seed begins with the same
- * one, so that a test that passed yesterday passes today. `FC_SEED=<number>` tries other cases.
+ * Replaces `fast-check` in unit tests (see vitest.config.ts): each property without a seed begins with the same one, so
+ * a test that passed yesterday passes today. `FC_SEED=<number>` tries other cases.
  */
 fc.configureGlobal({ seed: Number(process.env["FC_SEED"] ?? 20_260) });
 

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { Sentence } from "../../src/language/text.js";
 
-/** A sentence of the program equals its English text, so that tests say it as a person reads it. */
+/** Makes a sentence equal its English text, so that tests can write the text. */
 expect.addEqualityTesters([
   (one: unknown, other: unknown) => {
     if (one instanceof Sentence && typeof other === "string") return one.toString() === other;
@@ -10,7 +10,7 @@ expect.addEqualityTesters([
   },
 ]);
 
-/** So does what is said of a part of it. */
+/** The same for matchers of parts of a text. */
 for (const about of ["stringMatching", "stringContaining"] as const) {
   const own = expect[about];
   Object.assign(expect, {

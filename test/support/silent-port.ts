@@ -8,7 +8,9 @@ const listening = `const server = require("node:net").createServer().listen(Numb
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 });`;
 
-/** A port of this computer from which nothing comes back, as from an address behind a dead route: its line of callers is full. */
+/**
+ * A port of this computer that never answers, like an address behind a dead route: its queue of connections is full.
+ */
 export async function silentPort(address: string, port = 0): Promise<number> {
   const child = spawn(process.execPath, ["-e", listening, String(port), address], {
     stdio: ["ignore", "pipe", "inherit"],

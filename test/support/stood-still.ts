@@ -1,6 +1,6 @@
 import type { Gap, Gaps } from "../../src/runtime/gaps.js";
 
-/** Gaps as a test wants them. */
+/** Gaps that a test sets. */
 export function gapsByHand() {
   const listeners = new Set<() => void>();
   let newest: Gap | null = null;
@@ -16,7 +16,7 @@ export function gapsByHand() {
   };
   return {
     ...gaps,
-    /** The process stood still; what its sockets hold has not been read yet. */
+    /** The process stood still; what its sockets hold is not read yet. */
     stoodStill: (from: number, until: number) => {
       newest = { from, until };
       unread = { from, until: Infinity };

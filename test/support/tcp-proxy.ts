@@ -2,40 +2,40 @@ import { once } from "node:events";
 import net from "node:net";
 
 /*
- * A TCP proxy on a loopback port that can be made to misbehave while connections stand: the faults that networks, brokers
- * and hosts show, without needing root.
+ * A TCP proxy on a loopback port that can fail while connections stand: the faults of networks, brokers and hosts,
+ * without root.
  */
 
 /**
- * What becomes of new connections: `closed` the port is not there; `reset` broken at once; `reset_on_request` broken as
- * soon as something was sent; `black_hole` accepted and never answered.
+ * The fate of new connections. `closed`: the port is closed; `reset`: reset at once; `reset_on_request`: reset when
+ * something is sent; `black_hole`: accepted and never answered.
  */
 export type Manner = "pass" | "closed" | "reset" | "reset_on_request" | "black_hole";
 
 export interface TcpProxy {
   readonly port: number;
-  /** Connections accepted so far, broken ones included. */
+  /** Connections accepted so far, including broken ones. */
   readonly accepted: number;
   manner(manner: Manner): Promise<void>;
   /** Resets all standing connections. */
   cut(): void;
   /**
-   * Standing connections go deaf for ever, and closes of one side are not told to the other; `to_client` swallows only
-   * what the far side sends. New connections pass.
+   * Standing connections become deaf for ever, and half-closes are not passed on; `to_client` drops only what the far
+   * side sends. New connections pass.
    */
   deafen(direction: "both" | "to_client"): void;
   /**
-   * Standing connections whose client began like this never let go: they bring so many bytes more and then nothing, take what is sent,
-   * and are never closed from there.
+   * Standing connections whose client began like this never let go: they deliver `afterBytes` more bytes and then
+   * nothing, accept what is sent, and are never closed from there.
    */
   cling(begunLike: RegExp, afterBytes: number): void;
-  /** Standing connections whose client began like this, but for those. */
+  /** The number of standing connections whose client began like this. */
   standing(begunLike: RegExp): number;
   /** Writes bytes into every standing connection, as if the far side had sent them. */
   inject(bytes: Buffer): void;
   /** Delays every byte both ways, also of standing connections. */
   latency(ms: number): void;
-  /** Where new connections lead from now on. */
+  /** Sets where new connections lead. */
   target(port: number): void;
   close(): Promise<void>;
 }
@@ -44,13 +44,13 @@ interface Pair {
   readonly client: net.Socket;
   readonly far: net.Socket | null;
   deaf: "both" | "to_client" | null;
-  /** What the client sent first. */
+  /** The first bytes that the client sent. */
   begun: string | null;
-  /** So many bytes of the far side pass before it is deaf to the client. */
+  /** Bytes of the far side that still pass before it is deaf to the client. */
   leftBytes: number;
 }
 
-/** `heard` gets everything that clients send, also where nobody answers it. */
+/** `heard` gets everything that clients send, even if nobody answers. */
 export async function startTcpProxy(
   targetPort: number,
   heard: (bytes: Buffer) => void = () => undefined,
@@ -89,7 +89,7 @@ export async function startTcpProxy(
     await once(server, "listening");
     state.port = (server.address() as net.AddressInfo).port;
   };
-  /** Only the listener goes; standing connections are another fault's business. */
+  /** Closes only the listener; standing connections have faults of their own. */
   const shut = () => {
     const closed = server && once(server.close(), "close");
     server = null;
@@ -184,7 +184,7 @@ function forward(
       queue.shift();
     }
   };
-  // One behind the other, also when the delay became shorter meanwhile: a link may be slow, but never changes the order.
+  // In order, also if the delay becomes shorter: a slow link never changes the order.
   const later = (action: () => void) => {
     queue.push({ at: performance.now() + delayMs(), action });
     if (queue.length === 1) pump();

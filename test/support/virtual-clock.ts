@@ -4,8 +4,8 @@ import { Schedule } from "../../src/runtime/schedule.js";
 const mostAtOnce = 100_000;
 
 /**
- * A time in ms that stands still until it is told to pass. Timers fire in order of their time; between two of them every promise
- * that can go on does, so code awaiting each other's results runs just as it would in real time.
+ * A time in ms that stands still until it is advanced. Timers fire in order of their time. Between two of them every
+ * promise that can go on does, so code that awaits other code runs as in real time.
  */
 export class VirtualTime {
   readonly #due = new Schedule<() => void>();
@@ -22,19 +22,19 @@ export class VirtualTime {
     return this.#now;
   }
 
-  /** For when what happens now was due: earlier than now where time stalled meanwhile. */
+  /** When the present event was due; earlier than now if time stalled meanwhile. */
   get due(): number {
     return this.#dueNow;
   }
 
-  /** Timers neither fired nor taken back. */
+  /** Timers that were neither fired nor cancelled. */
   get pending(): number {
     return this.#pending;
   }
 
-  /** Calls `fire` in `ms`; returns what takes it back. */
+  /** Calls `fire` in `ms`; the returned function cancels it. */
   in(ms: number, fire: () => void): () => void {
-    // A key of its own, also where one function is given twice.
+    // A key of its own, also if one function is given twice.
     const timer = () => fire();
     this.#due.set(timer, this.#now + Math.max(0, ms));
     this.#pending += 1;
@@ -44,7 +44,7 @@ export class VirtualTime {
     };
   }
 
-  /** Time passes without anything getting a turn, as when the event loop is blocked. */
+  /** Lets time pass without giving anything a turn, as when the event loop is blocked. */
   stall(ms: number): void {
     this.#now += ms;
   }
@@ -89,7 +89,7 @@ export class VirtualClock implements Clock {
     this.#offset = wallMs - this.#time.now;
   }
 
-  /** Time passes without anything getting a turn. */
+  /** Lets time pass without giving anything a turn. */
   stall(ms: number): void {
     this.#time.stall(ms);
   }
