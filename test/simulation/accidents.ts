@@ -5,20 +5,20 @@ import type { World } from "./world.js";
 
 const hourMs = 3_600_000;
 const longestStallMs = 150_000;
-/** The process looks at the clock once a second, and takes more than 2.5 s between two looks for a gap. */
+/** The process checks the clock once a second, and takes more than 2.5 s between two checks for a gap. */
 const neverNoticedMs = 1_400;
 const surelyNoticedMs = 2_600;
-/** A crash or a jump that waits for a command comes within this of it. */
+/** A crash or jump that waits for a command comes within this time of it. */
 const soonMs = 60_000;
 
-/** What a crash waits for, as it matters most there. */
+/** The event that a crash waits for, where it matters most. */
 type Occasion = "command" | "POST" | "second POST" | "takeover";
 const occasions: readonly Occasion[] = [
   ...(["command", "command", "command", "POST", "POST"] as const),
   ...(["second POST", "takeover", "takeover"] as const),
 ];
 
-/** What happens to the bridge and its machine by itself: crashes, stops, cut links, full and vanished disks, set clocks, stalls. */
+/** Accidents of the bridge and its machine: crashes, stops, cut links, full and vanished disks, set clocks, stalls. */
 export class Accidents {
   readonly #world: World;
   readonly #crashChance: Chance;
@@ -52,13 +52,13 @@ export class Accidents {
     this.#often(scenario.stallsPerHour, "stall", (chance) => this.#stall(chance));
   }
 
-  /** A command goes out to the bridge. */
+  /** A command is sent to the bridge. */
   asking(): void {
     if (this.#jumpAt === "command") this.#jumpSoon(soonMs);
     if (this.#crashAt === "command") this.#crashSoon(soonMs);
   }
 
-  /** A command is being checked, until its POST. */
+  /** A command begins its checks, which last until its POST. */
   checking(): void {
     if (this.#jumpAt === "check") this.#jumpSoon(1_000);
   }
@@ -73,21 +73,21 @@ export class Accidents {
     if (this.#crashAt === "POST" || (this.#crashAt === "second POST" && isSecond)) this.#crashSoon(2_000);
   }
 
-  /** An equal command takes over read-backs: some crashes come while it waits for them, once the disk has had its time. */
+  /** An equal command takes over read-backs: some crashes come while it waits for them, after the disk had time. */
   takingOver(): void {
     if (this.#crashAt === "takeover") this.#crashSoon(soonMs);
     if (this.#world.scenario.crashesPerHour === 0 || !this.#heirChance.hits(0.5)) return;
     this.#later(this.#heirChance.logUniform(2_000, 10_000), () => this.#crash());
   }
 
-  /** It was sent and is read back: somebody may want the same once more before it shows. */
+  /** A command was sent and is read back: somebody may want the same again before it shows. */
   confirming(ask: Ask): void {
     const { scenario, workload } = this.#world;
     if (scenario.crashesPerHour === 0 || ask.donor !== null || !this.#heirChance.hits(0.15)) return;
     this.#later(this.#heirChance.logUniform(100, 3_000), () => workload.wantTheSame(ask));
   }
 
-  /** It is confirmed and still moves: some crashes come then, and somebody wants something of it as soon as there is a bridge. */
+  /** A confirmed command still moves: some crashes come then, and somebody commands it again when a bridge runs. */
   moving(ask: Ask): void {
     const { scenario, workload } = this.#world;
     if (scenario.crashesPerHour === 0 || !this.#moveChance.hits(0.4)) return;
@@ -103,7 +103,7 @@ export class Accidents {
     this.#later(this.#crashChance.logUniform(1, withinMs), () => this.#crash());
   }
 
-  /** Some crashes come right after a start, while it reads and repairs. */
+  /** Some crashes come right after a start, while the bridge reads and repairs. */
   started(): void {
     const { bridge, scenario } = this.#world;
     if (scenario.crashesPerHour === 0 || bridge === null || !this.#crashChance.hits(0.3)) return;
@@ -123,7 +123,7 @@ export class Accidents {
     next();
   }
 
-  /** Unless every fault is over by then. */
+  /** Does it in `ms`, unless every fault is over by then. */
   #later(ms: number, happen: () => void): void {
     this.#world.time.in(ms, () => {
       if (!this.#world.isCalm) this.#world.guarded(happen);
@@ -160,7 +160,7 @@ export class Accidents {
       (error: unknown) => this.#world.fail(error),
     );
     this.#later(this.#crashChance.between(0, 50), () => this.#world.workload.send());
-    // Somebody loses patience.
+    // Somebody loses patience and kills it.
     if (!this.#crashChance.hits(0.2)) return;
     this.#later(this.#crashChance.logUniform(1, 5_000), () => {
       if (this.#world.bridge === bridge && bridge.clock.isAlive) this.#kill(bridge);
@@ -176,14 +176,14 @@ export class Accidents {
     const { torn } = disk.crash(isPowerCut);
     if (torn) journalist.saw("a torn tail of the journal");
     journalist.note("crash", { isPowerCut, torn });
-    // What took the power may have taken the way to the platform too.
+    // A power cut may also cut the way to the platform.
     if (this.#crashChance.hits(0.05)) void this.#world.control.hostDown("both", "hang", 20 * 60_000);
     this.#startLater();
   }
 
   #startLater(): void {
     this.#world.time.in(this.#crashChance.logUniform(500, 300_000), () => {
-      // Who starts it sees to its disk.
+      // Whoever starts it also repairs the disk.
       this.#putDiskBack();
       this.#world.start();
     });
@@ -202,7 +202,7 @@ export class Accidents {
     });
   }
 
-  /** The directory gets another name, or its disk is not mounted, and it is put back as it was. */
+  /** The directory is renamed or its disk unmounted for a while, then put back unchanged. */
   #takeDiskAway(chance: Chance): void {
     const { disk, journalist, time } = this.#world;
     if (disk.gone) return;
@@ -232,14 +232,14 @@ export class Accidents {
   }
 
   /**
-   * The process stands still: its loop is blocked, it is stopped or frozen, or its computer is suspended, in which Node's clock stands
-   * still too. Others go on, and what they send lies in its sockets.
+   * The process stands still: its event loop is blocked, it is stopped or frozen, or its computer is suspended, in
+   * which case Node's clock stands still too. Others go on, and what they send lies in its sockets.
    */
   #stall(chance: Chance): void {
     const { bridge, checks, journalist, time } = this.#world;
     const drawn = chance.logUniform(50, longestStallMs);
     const isSleep = drawn >= surelyNoticedMs && chance.hits(0.5);
-    // Of what lies in between it depends on the last look whether it is noticed.
+    // For durations in between, the time of the last check decides whether the gap is noticed.
     const ms = drawn >= surelyNoticedMs ? drawn : Math.min(drawn, neverNoticedMs);
     journalist.note("stall", { ms: Math.round(ms), isSleep });
     const from = time.now;

@@ -1,7 +1,7 @@
 import type { Ask, Boot, History } from "../judge/history.js";
 import type { World } from "./world.js";
 
-/** The world as the judge sees it, while it goes on: what is asked about an instant is asked at that instant. */
+/** The running world as a history for the judge: questions about an instant are asked at that instant. */
 export function historyOf(world: World): History {
   const { journalist, disk } = world;
   const isWritten = (record: string, { by }: Pick<Ask, "by">) => disk.written.has(`${record} ${by}`);
@@ -32,7 +32,7 @@ export function historyOf(world: World): History {
     mayBeUnheard: () => false,
     looksTooOld: (ask) => looksTooOld(world, ask),
     journal: {
-      // Of phases the disk finds the bridge's own id.
+      // For phases the disk knows the bridge's own id.
       isWritten: (record, ask, _, id) => isWritten(record, id === undefined ? ask : { by: id }),
       isDurable: (record, { by }) => disk.durable.has(`${record} ${by}`),
       outcomesOf: ({ results }) => results.length,

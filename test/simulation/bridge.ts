@@ -21,13 +21,13 @@ import { BootClock } from "./time.js";
 import { wayOver } from "./wire.js";
 import type { World } from "./world.js";
 
-/** The event loop of the simulated machine is late only where time itself was stalled. */
+/** The simulated machine's event loop is late only when time itself is stalled. */
 const noDelay = { enable: () => true, disable: () => true, reset: () => undefined, percentile: () => 0 };
 
 /** One run of the program in the simulated world. */
 export class Bridge {
   readonly boot: number;
-  /** How far the machine's clock was ahead at its start. */
+  /** The lead of the machine's clock at its start. */
   readonly clockOff: number;
   readonly clock: BootClock;
   readonly #world: World;
@@ -55,7 +55,7 @@ export class Bridge {
     return this.#made?.commands.outbox.waiting ?? 0;
   }
 
-  /** Until it has taken up what earlier runs left. */
+  /** Whether it still takes up what earlier runs left. */
   get isStarting(): boolean {
     return this.#link === null || this.#link.state === "idle";
   }
@@ -64,13 +64,13 @@ export class Bridge {
     return this.#link?.isLinked === true;
   }
 
-  /** Whether what is sent now reaches it: a link that came up after a standstill has nothing of before in its socket. */
+  /** Whether a message sent now reaches it: a link that came up after a gap has no earlier messages in its socket. */
   get hears(): boolean {
     const { isFromSocket, linkedAt, time } = this.#world;
     return this.isLinked && this.clock.isAlive && !(isFromSocket && time.due < linkedAt);
   }
 
-  /** `over`: what an account of a fleet runs with. */
+  /** `over`: options of an account of a fleet. */
   run(over: Partial<Pick<BridgeOptions, "live" | "failing" | "setLogLevel">> = {}): Promise<void> {
     const world = this.#world;
     const { clock } = this;
@@ -140,7 +140,7 @@ export class Bridge {
     return { journal, inPlace: () => Promise.resolve(), close: () => journal.close() };
   }
 
-  /** The broker's side of the link comes up; retained commands are handed over again. */
+  /** The broker's side of the link comes up; retained commands are delivered again. */
   connect(): void {
     this.#link?.connect();
   }
@@ -149,18 +149,18 @@ export class Bridge {
     this.#link?.disconnect();
   }
 
-  /** A message on a command topic. */
+  /** Delivers a message on a command topic. */
   receive(message: IncomingMessage): void {
     this.#link?.receive(message);
   }
 
-  /** A message on a weather topic. */
+  /** Delivers a message on a weather topic. */
   measured(message: Measured, protocolVersion: 4 | 5): void {
     const payload = Buffer.from(message.payload);
     this.#link?.receive({ ...message, payload, properties: {} }, protocolVersion);
   }
 
-  /** What requests over MQTT work with; null while it starts. */
+  /** The parts that requests over MQTT use; null while it starts. */
   get asked(): Pick<Core, "commands" | "clock" | "journal" | "onEvent"> | null {
     if (this.#made === null || this.#journal === null) return null;
     const onEvent = ({ type }: BridgeEvent) => this.#world.journalist.saw(`event ${type}`);
@@ -176,7 +176,7 @@ export class Bridge {
     this.clock.kill();
   }
 
-  /** Nothing of it goes on: what waits for its end would be kept by Node.js for ever, and the whole world with it. */
+  /** Lets nothing go on: Node.js would keep everything that waits for its end, and with it the whole world. */
   letGo(): void {
     this.kill();
     this.#stopping.abort();
@@ -206,7 +206,7 @@ export class Bridge {
     this.#watchRules(made);
   }
 
-  /** As they are wanted at the broker, whether or not it is there. */
+  /** Notes alarms as they are wanted at the broker, whether or not it is connected. */
   #watchAlarms({ retained }: BridgeView): void {
     const wanted = retained.wanted.bind(retained);
     retained.wanted = (topic, ...rest) => {
@@ -217,7 +217,7 @@ export class Bridge {
     };
   }
 
-  /** Of every command, also of those whose phases are no longer shown because a newer one is. */
+  /** Notes the phases of every command, also of those no longer shown because of a newer one. */
   #watchPhases({ commands: { phases } }: BridgeView): void {
     const show = phases.show.bind(phases);
     phases.show = (command, phase) => {
@@ -228,7 +228,7 @@ export class Bridge {
     };
   }
 
-  /** What rules and groups send comes on the same path; each is given a tag, as every delivery is. */
+  /** Commands of rules and groups take the same path; each gets a tag, like every delivery. */
   #watchRules({ commands: { commander } }: BridgeView): void {
     const submit = commander.submit.bind(commander);
     const { workload } = this.#world;
@@ -239,7 +239,7 @@ export class Bridge {
   }
 }
 
-/** The small files of the data directory; they outlive the program. */
+/** The small files of the data directory, which outlive the program. */
 export function filesInMemory(): Files {
   const held = new Map<string, string>();
   return {
@@ -254,7 +254,7 @@ export function filesInMemory(): Files {
 
 type WriteAnswer = ReturnType<PlatformClient["write"]>;
 
-/** The product's client as commands see it, with every read and write noted in the history. Polling goes past it. */
+/** The product's client for commands, with every read and write noted in the history. Polling bypasses it. */
 function observed(world: World, bridge: Bridge, client: PlatformClient): PlatformClient {
   const { journalist, time } = world;
   const begin = (code: string, address: string, fresh: boolean): Read => {
@@ -285,7 +285,7 @@ function observed(world: World, bridge: Bridge, client: PlatformClient): Platfor
     const crowded = departures.crowded();
     if (crowded !== null) world.fail(new Violation("S24", crowded));
   };
-  /** Each question is known by a signal of its own; several are asked at a time with one of the command's. */
+  /** Gives each question a signal of its own; several are asked at once with one of the command's. */
   const departing = async <Answer>(
     given: AbortSignal,
     what: Question,

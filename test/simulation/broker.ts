@@ -21,24 +21,24 @@ const mqtt5: BrokerFacts = {
   retainAvailable: true,
 };
 
-/** What is around a link: the broker, and whoever looks. */
+/** The surroundings of a link: the broker, and observers. */
 export interface AroundLink {
   readonly clock: BootClock;
   readonly chance: Chance;
-  /** What the broker holds. */
+  /** The broker's retained messages. */
   readonly retained: Map<string, string>;
   readonly fail: (error: unknown) => void;
   /** The bridge has subscribed. */
   readonly onLinked: () => void;
-  /** The link has stood for half a minute. */
+  /** The link has lasted half a minute. */
   readonly onStood: () => void;
-  /** One of several actuators goes out. */
+  /** A result of a command to several actuators is published. */
   readonly onGroupResult: (result: GroupResult) => void;
-  /** A result goes out. What is returned is called when the broker has it. */
+  /** A result is published. The returned function is called when the broker has it. */
   readonly onResult: (result: CommandResult) => () => void;
 }
 
-/** One run's link to the simulated broker, in place of the program's own: what it publishes is noted, and kept if it is retained. */
+/** One run's link to the simulated broker, instead of the program's own: publishes are noted, and kept if retained. */
 export class BrokerLink implements Connection {
   state: ConnectionState = "idle";
   broker: BrokerFacts | null = null;
@@ -80,7 +80,7 @@ export class BrokerLink implements Connection {
     this.broker = mqtt5;
     this.#connects += 1;
     const { clock } = this.#around;
-    // What is asked now is answered behind all that lies in the socket.
+    // A question asked now is answered behind everything in the socket.
     this.#age = new ArrivalAge(clock, this.#gaps, (proven) => void clock.in(1, proven));
     const links = this.#connects;
     void Promise.resolve(this.#settings.on?.onConnected?.(mqtt5)).catch((error: unknown) =>
@@ -101,7 +101,7 @@ export class BrokerLink implements Connection {
     this.#settings.on?.onDisconnected?.({ kind: "lost", code: null, connected: true, reason: "it was cut" });
   }
 
-  /** Something that others have published; what the bridge cannot hear is lost, as its sessions are always clean. */
+  /** Delivers a message of others; what the bridge cannot hear is lost, as its sessions are always clean. */
   receive(message: IncomingMessage, protocolVersion: 4 | 5 = 5): void {
     if (!this.isLinked || !this.#around.clock.isAlive) return;
     this.broker = { ...mqtt5, protocolVersion };

@@ -14,7 +14,7 @@ import { CrashWindows } from "./crash-windows.js";
 import { SecondLookChecks } from "./second-looks.js";
 import type { World } from "./world.js";
 
-/** Watches everything that happens and fails the world when a rule of the contract is broken. */
+/** Watches everything, and fails the world when a rule of the contract is broken. */
 export class Checks {
   readonly #world: World;
   readonly #book: PostBook;
@@ -41,7 +41,7 @@ export class Checks {
     };
   }
 
-  /** Whose POST one to this address must be: the command of the actuator that said last that it is sending. */
+  /** The command to which a POST to this address must belong: the actuator's command that last reported sending. */
   sender(code: string, address: string): Ask | null {
     return this.#book.sender(code, address);
   }
@@ -51,7 +51,7 @@ export class Checks {
     return this.#book.owner(code, address);
   }
 
-  /** Whether what is asked of the platform is a stop's or a rule's. */
+  /** Whether a question to the platform belongs to a stop or a rule. */
   goesFirst({ boot }: Bridge, question: Question): boolean {
     return this.#book.goesFirst(boot, question);
   }
@@ -125,7 +125,7 @@ export class Checks {
     this.limits.result(ask, result);
   }
 
-  /** The weaker proof is written into the configuration, and counts from the next start. */
+  /** The user follows the advice: the weaker proof is configured, and counts from the next start. */
   #obey({ code, actuator }: Ask, { message }: CommandResult): void {
     if (!String(message).includes("position_reads: mode")) return;
     const { controllers, ...others } = this.#world.configuration;
@@ -174,7 +174,7 @@ export class Checks {
     this.limits.crashing(isPowerCut);
   }
 
-  /** The bridge has been linked for long enough to put right what topics still say of earlier runs. */
+  /** The bridge has been linked long enough to correct topics of earlier runs. */
   topicsLookedAt({ boot }: Bridge): void {
     const { retained, journalist } = this.#world;
     for (const [topic, payload] of retained) {
@@ -195,7 +195,7 @@ export class Checks {
     journalist.saw(isConfirming ? "a clock jump during confirming" : "a clock jump");
   }
 
-  /** From now on every command must be carried out. */
+  /** From now on every command must succeed. */
   probing(): void {
     this.#end.probesFrom = this.#world.time.now;
   }

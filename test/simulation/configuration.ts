@@ -8,8 +8,8 @@ import { settingLines } from "./readings.js";
 import type { Chance } from "./scenario.js";
 
 /**
- * A configuration of the user, read by the product's own reader; `limits` draws what limits the actuators. `isNovice`: nobody has
- * found out yet that a degree has an address of its own.
+ * A user's configuration, read by the product's own reader; `limits` draws the limits of actuators. `isNovice`: the
+ * user does not know yet that a degree has an address of its own.
  */
 export async function configurationOf(
   chance: Chance,
@@ -63,7 +63,7 @@ export async function configurationOf(
     "homeassistant: { enabled: false }",
     "http: false",
     "mirror: listed",
-    // What no command looks at is asked for rarely, to leave the time to what they do.
+    // Values that no command reads are polled seldom, to leave the time for commands.
     `polling: { sensors: ${limits === null ? "15m" : "4m"}, running_status: ${isWatched ? "4m" : "30m"} }`,
     ...(limits === null ? [] : weatherLines(limits.limits)),
     ...settingLines(readings, {
@@ -92,7 +92,7 @@ export async function configurationOf(
   return loaded.configuration;
 }
 
-/** Without what tells where its degree is; of the one device that the interface names so everybody knows it. */
+/** The row without its degree's address, except for the device that the interface document names. */
 const unlearnt = (row: AddressRow): AddressRow =>
   row.address === louvre.mode ? row : { ...row, otherHalf: undefined };
 
@@ -114,7 +114,7 @@ function actuatorLine(row: AddressRow, settle: string, chance: Chance, limits: s
   return `${idOf(row)}: ${inBraces(keys)}`;
 }
 
-/* Limits as a user writes them: what a seed's configuration says beside its actuators. */
+/* Limits as a user writes them: the part of a seed's configuration beside its actuators. */
 
 /** The lines of `weather`. */
 const weatherLines = (chance: Chance): readonly string[] => [
@@ -133,11 +133,11 @@ interface Words {
   readonly end: string;
   readonly endIsNamed: boolean;
   readonly always?: readonly string[];
-  /** What a guard may leave: lists without the end. */
+  /** Lists that a guard may allow, without the end. */
   readonly others: readonly string[];
-  /** States that a guard on it may ask for. */
+  /** States that a guard on it may name. */
   readonly states: readonly string[];
-  /** Degrees or two directions. */
+  /** Whether it has degrees or two directions. */
   readonly reverses: boolean;
 }
 
@@ -160,7 +160,7 @@ const special: Partial<Record<AddressRow["kind"], Words>> = {
   motor: { end: "close", endIsNamed: true, others: ["stop"], states: ["open"], reverses: true },
   custom: { end: "low", endIsNamed: true, others: [], states: ["high"], reverses: false },
   fan_wet_curtain: { ...machine, others: ["fan_1"], states: ["all_on", "fan_1"] },
-  // What always sends `on` first has to be allowed it.
+  // A light that always gets `on` first must be allowed it.
   light: { ...machine, others: [], always: ['"on"'] },
   skylight: window,
   shade_curtain: window,
@@ -171,10 +171,10 @@ const special: Partial<Record<AddressRow["kind"], Words>> = {
 
 const wordsOf = (kind: AddressRow["kind"]): Words => special[kind] ?? machine;
 
-/** What runs at a simulated greenhouse, as the running statuses say. */
+/** The running statuses of a simulated greenhouse. */
 const statuses = ["16_fan_stage_1", "19_wet_curtain", "49_irrigation_plan_1", "37_outdoor_roof_spray"];
 
-/** The draws that limits come from; running statuses have their own, so that they change nothing else of a seed. */
+/** The draws for limits; running statuses have their own, so that they change nothing else of a seed. */
 export interface LimitChances {
   readonly limits: Chance;
   readonly statuses: Chance;

@@ -3,12 +3,12 @@ import { isModeStep } from "../judge/values.js";
 import type { Bridge } from "./bridge.js";
 import { Check } from "./judging.js";
 
-/** Notes what a crash interrupts: each window of the path has to be met by one. */
+/** Notes what a crash interrupts: each window of a command's path has to be met by one. */
 export class CrashWindows extends Check {
   crashing(bridge: Bridge, isPowerCut: boolean): void {
     const { journalist } = this.world;
     const asks = [...journalist.asks.values()];
-    // It takes what an earlier crash of the program alone had left.
+    // A power cut loses what an earlier crash of the program had left.
     if (isPowerCut) for (const ask of asks) ask.isAnswerKept = false;
     const open = asks.filter(
       ({ boot, results, phases }) => boot === bridge.boot && results.length === 0 && phases.length > 0,
@@ -47,7 +47,9 @@ export class CrashWindows extends Check {
     return reads.length === 0 ? `while ${step} settles` : `while ${step} is read back`;
   }
 
-  /** Whoever takes over read-backs has no POST that would need its record first, yet the next start must know it. */
+  /**
+   * A command that takes over read-backs has no POST of its own that needs its record, yet the next start must know it.
+   */
   #isForgotten({ by, donor, phases }: Ask): boolean {
     const last = phases.at(-1);
     if (donor === null || last?.phase !== "confirming") return false;
@@ -56,7 +58,7 @@ export class CrashWindows extends Check {
     return !isExcused && !this.#isInJournal("took_over", by);
   }
 
-  /** A command that was taken has to be ended by the next start, whatever became of it so far. */
+  /** Whether the next start does not know an accepted command, which it would have to end. */
   #isUnknown({ by, boot, phases }: Ask): boolean {
     const taken = phases.find((phase) => phase.boot === boot);
     return taken !== undefined && !this.#isDiskExcused(taken.at) && !this.#isInJournal("command_taken", by);
@@ -67,14 +69,16 @@ export class CrashWindows extends Check {
     return disk.written.has(`${record} ${by}`) || disk.durable.has(`${record} ${by}`);
   }
 
-  /** What was to be written at this instant may be missing now. */
+  /** Whether a record written at this instant may be missing now. */
   #isDiskExcused(at: number): boolean {
     const { disk, lastDiskTroubleAt, lastStallAt, scenario, time } = this.world;
     const isTooSoon = time.now - at < 2_000 || lastStallAt > at - 30_000;
     return isTooSoon || disk.full || scenario.syncFailure > 0 || lastDiskTroubleAt > at - 60_000;
   }
 
-  /** The answer to its last POST was written long enough ago to outlive the program, if not the machine. */
+  /**
+   * Whether the answer to its last POST was written early enough to survive the program's end, if not the machine's.
+   */
   #isAnswerKept({ posts }: Ask): boolean {
     const { disk, lastDiskTroubleAt, scenario, time } = this.world;
     const last = posts.at(-1);

@@ -1,22 +1,23 @@
-/** One question of a command to the platform, known by its signal. */
+/** One question of a command to the platform, identified by its signal. */
 interface Departure {
   readonly code: string;
   readonly kind: "read" | "post";
-  /** Of a stop, or of what a rule sends: nothing that is unanswered may hold it up. */
+  /** Whether it belongs to a stop or a rule, which no unanswered question may delay. */
   readonly isFirst: boolean;
-  /** It has reached the network. */
+  /** Whether it has reached the network. */
   hasLeft: boolean;
   isOnTheWay: boolean;
 }
 
 /*
- * S24 has numbers of its own. So many ordinary questions of a kind to one controller may always be unanswered, and of POSTs, whose
- * sender is known, never more than that; what is between the two is the product's to choose.
+ * S24 has its own numbers. At least this many ordinary questions of a kind to one controller may always be unanswered.
+ * Of POSTs, whose sender is known, there may never be more than the second number. Between the two the product may
+ * choose.
  */
 const leastOfOne = 2;
 const mostPostsOfOne = 6;
 
-/** What commands of one run of the program ask the platform, from the question to its answer. */
+/** The questions of one run's commands to the platform, from the question to its answer. */
 export class Departures {
   readonly #asked = new Map<AbortSignal, Departure>();
 
@@ -29,7 +30,7 @@ export class Departures {
     if (one) Object.assign(one, { hasLeft: true, isOnTheWay: true });
   }
 
-  /** Answered or lost; a read may be asked once more. */
+  /** It was answered or lost; a read may be asked once more. */
   returned(signal: AbortSignal): void {
     const one = this.#asked.get(signal);
     if (one) one.isOnTheWay = false;
@@ -39,7 +40,7 @@ export class Departures {
     this.#asked.delete(signal);
   }
 
-  /** What waits although it need not: of a stop or a rule any, else one of a controller that has a place for it. */
+  /** A question that waits without need: any of a stop or a rule, else one of a controller with a free place. */
   heldUp(): string | null {
     for (const { code, kind, isFirst, hasLeft } of this.#asked.values())
       if (!hasLeft && (isFirst || this.#onTheWay(code, kind) < leastOfOne))
@@ -47,7 +48,7 @@ export class Departures {
     return null;
   }
 
-  /** A controller that has more POSTs unanswered than one may have. */
+  /** A controller with more unanswered POSTs than allowed. */
   crowded(): string | null {
     for (const { code } of this.#asked.values()) {
       const count = this.#onTheWay(code, "post");

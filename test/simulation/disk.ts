@@ -8,24 +8,24 @@ interface StoredFile {
   readonly number: number;
   bytes: Buffer;
   length: number;
-  /** What would survive a power cut, from the start of the file. */
+  /** Bytes from the start of the file that would survive a power cut. */
   syncedLength: number;
   modifiedAt: number;
-  /** Lengths at which the kernel has begun to write out by itself, with when that is done. */
+  /** Lengths that the kernel has begun to write by itself, with the time when that is done. */
   readonly flushes: { readonly length: number; readonly at: number }[];
   isNameSynced: boolean;
   /** When the kernel will have written the name by itself. */
   readonly nameFlushedAt: number;
 }
 
-/** A command record, one that it took over read-backs, or an outcome found in bytes that were written. */
+/** A command record, a takeover or a result that was found in written bytes. */
 interface Mark {
   readonly file: StoredFile;
   readonly end: number;
   readonly key: string;
 }
 
-/** Linux writes dirty pages out after half a minute at the latest. */
+/** Linux writes dirty pages after half a minute at the latest. */
 const kernelFlushMs = 30_000;
 
 const trouble = (code: string): Error => Object.assign(new Error(`${code}: simulated disk`), { code });
@@ -41,13 +41,13 @@ const phasePattern = /"type":"phase".*?"id":"([^"]+)".*?"phase":"(sending|checki
 
 const stepPattern = /"type":"step_sent".*?"id":"([^"]+)"/;
 
-/** The place of a data directory on a simulated disk: a real one is asked by the machine's own time. */
+/** The directory's place on a simulated disk: a real one would take the machine's own time. */
 export const alwaysThere = { claim: () => Promise.resolve(), settle: () => Promise.resolve() };
 
 /**
- * The disk under the journal. It outlives the programs that use it and says what would survive a power cut; `written` and
- * `durable` hold `command_taken r12`, `took_over r12`, `lease r12`, `result r12` and `refusal r12` for the records found in its
- * bytes; `written` also `sending`, `checking` and `step_sent` with the id of each command.
+ * The disk under the journal. It outlives the programs that use it, and knows what would survive a power cut. `written`
+ * and `durable` hold `command_taken r12`, `took_over r12`, `lease r12`, `result r12` and `refusal r12` for records in
+ * its bytes; `written` also `sending`, `checking` and `step_sent` with each command's id.
  */
 export class SimulatedDisk {
   readonly written = new Set<string>();
@@ -56,9 +56,9 @@ export class SimulatedDisk {
   full = false;
   /** Probability of one fsync failing. */
   syncFailure = 0;
-  /** While set, the directory is not where it was: what is open stays open, and no name leads to a file. */
+  /** While set, the directory is away: open files stay open, but no name leads to a file. */
   gone = false;
-  /** How often the machine itself has ended. */
+  /** The number of ends of the machine itself. */
   powerCuts = 0;
   readonly #files = new Map<string, StoredFile>();
   readonly #time: VirtualTime;
@@ -73,7 +73,7 @@ export class SimulatedDisk {
     this.#chance = chance;
   }
 
-  /** The file system as one run of the program sees it; dead once that run is. */
+  /** The file system for one run of the program; dead once that run is. */
   mount(clock: Clock): FileSystem {
     return {
       open: (path, flags) => this.#open(path, flags, clock),
@@ -91,7 +91,7 @@ export class SimulatedDisk {
         }),
       syncDirectory: async () => {
         await clock.wait(this.#chance.logUniform(0.5, 20));
-        // In this world every file is in one directory.
+        // In this world all files are in one directory.
         for (const file of this.#files.values()) {
           file.isNameSynced = true;
           this.#synced(file, file.syncedLength);
@@ -100,7 +100,7 @@ export class SimulatedDisk {
     };
   }
 
-  /** Everything a program wrote is kept when it alone dies; a power cut keeps what was synced and tears the rest. */
+  /** If only the program dies, everything written is kept; a power cut keeps what was synced and tears the rest. */
   crash(isPowerCut: boolean): { readonly torn: boolean } {
     if (!isPowerCut) return { torn: false };
     this.powerCuts += 1;
@@ -190,7 +190,7 @@ export class SimulatedDisk {
         return Promise.resolve(part.length);
       },
       truncate: (length) => {
-        // A program takes back what it wrote in part; no later start will find it.
+        // A program takes back a partial write; no later start will find it.
         this.#takeBack(file, length);
         file.length = Math.min(file.length, length);
         file.syncedLength = Math.min(file.syncedLength, length);
@@ -218,12 +218,12 @@ export class SimulatedDisk {
     file.modifiedAt = this.#wall.now();
     file.flushes.push({ length: file.length, at: this.#time.now + kernelFlushMs });
     if (file.flushes.length > 2_000) file.flushes.splice(0, 1_000);
-    // Whole lines of a write that was cut off are there as well.
+    // Whole lines of an interrupted write exist as well.
     this.#note(file, from);
     if (this.full) throw trouble("ENOSPC");
   }
 
-  /** Writes of the journal are whole lines. */
+  /** Notes records in written bytes; the journal writes whole lines. */
   #note(file: StoredFile, from: number): void {
     for (let start = from; start < file.length;) {
       const end = file.bytes.indexOf(0x0a, start) + 1;
@@ -242,7 +242,7 @@ export class SimulatedDisk {
         this.written.add(`group_taken ${group}`);
         this.#marks.push({ file, end, key: `group_taken ${group}` });
       }
-      // A new file begins with all that older ones still have to say.
+      // A new file begins with the open commands of older ones.
       for (const by of carriedOpen(line)) this.#marks.push({ file, end, key: `command_taken ${by}` });
       if (found === null) continue;
       const [, type = "", by = ""] = found;
@@ -260,7 +260,7 @@ export class SimulatedDisk {
 
   #synced(file: StoredFile, length: number): void {
     file.syncedLength = Math.max(file.syncedLength, Math.min(length, file.length));
-    // Nobody who looks for it finds it.
+    // Without its name nobody finds the file.
     if (this.gone || !this.#hasLastingName(file)) return;
     this.#marks = this.#marks.filter((mark) => {
       if (mark.file !== file || mark.end > file.syncedLength) return true;
@@ -270,7 +270,7 @@ export class SimulatedDisk {
   }
 }
 
-/** Senders of the open commands that the first line of a file carries on. */
+/** Senders of the open commands in a file's first line. */
 function carriedOpen(line: string): readonly string[] {
   if (!line.includes('"type":"carried"')) return [];
   const open = line.slice(line.indexOf('"open":['), line.indexOf('"starts":['));

@@ -9,16 +9,16 @@ import { Check } from "./judging.js";
 import { Chance } from "./scenario.js";
 import type { World } from "./world.js";
 
-/* Commands to several actuators at once, over whatever happens to the bridge meanwhile, and what their one result says. */
+/* Commands to several actuators at once, through all accidents of the bridge, and their one result. */
 
-/** One delivery of one command to a group or scene. */
+/** One delivery of a command to a group or scene. */
 interface GroupAsk {
-  /** Tells each delivery from all others. */
+  /** A unique tag for each delivery. */
   readonly by: string;
   readonly at: number;
   readonly boot: Boot;
   readonly message: GroupMessage;
-  /** What its members were sent. */
+  /** The commands to its members. */
   readonly members: Ask[];
   readonly results: GroupResult[];
 }
@@ -30,7 +30,7 @@ interface GroupMessage {
   readonly ownId: string | null;
 }
 
-/** Actuators of one kind that take commands, as a user groups them; by the lines of a configuration. */
+/** Groups of commandable actuators of one kind, from the lines of a configuration. */
 export function groupLines(chance: Chance, lines: readonly string[]): readonly string[] {
   if (!chance.hits(0.6)) return [];
   const byKind = new Map<KindRow, { readonly member: string; readonly word: string }[]>();
@@ -54,10 +54,10 @@ export function groupLines(chance: Chance, lines: readonly string[]): readonly s
 }
 
 const hourMs = 3_600_000;
-/** Before the end all that was sent has its time to end. */
+/** Nothing is sent in this time before the end, so that everything can end. */
 const quietMs = 25 * 60_000;
 
-/** Who commands several at once: when, and how the broker hands it over. */
+/** The senders of commands to several actuators: when they send, and how the broker delivers them. */
 export class GroupWorkload {
   readonly #world: World;
   readonly #chance: Chance;
@@ -93,7 +93,7 @@ export class GroupWorkload {
       : ({ kind: "group", name: "several" } as const);
     const message = { ...place, word: isScene ? "activate" : chance.of(this.#words), ownId };
     this.#handOver(message);
-    // QoS 1, or somebody who heard nothing of it: at once, or after a restart.
+    // QoS 1, or a sender that heard nothing of it: at once, or after a restart.
     if (ownId !== null && chance.hits(0.4))
       this.#world.in(chance.logUniform(10, 1_800_000), () => {
         if (this.#world.time.now < this.#world.scenario.lengthMs - quietMs) this.#handOver(message);
@@ -118,13 +118,13 @@ function packetOf({ kind, name, word, ownId }: GroupMessage, by: string): Incomi
   return { topic, payload: Buffer.from(payload), retain: false, properties: { by } };
 }
 
-/** Whether a request is what a member of a group is sent. */
+/** Whether a request is the command of a group to a member. */
 export const isOfGroup = ({ by }: Pick<CommandRequest, "by">): boolean => /^g\d+$/.test(by ?? "");
 
-/** Nothing of these was sent. */
+/** Outcomes after which nothing was sent. */
 const unsent: ReadonlySet<string> = new Set(["refused", "already", "dry_run"]);
 
-/** Judges what becomes of them. */
+/** Judges these commands. */
 export class GroupChecks extends Check {
   readonly #asks = new Map<string, GroupAsk>();
 
@@ -132,7 +132,7 @@ export class GroupChecks extends Check {
     this.#asks.set(ask.by, ask);
   }
 
-  /** A member is sent its command. */
+  /** A member gets its command. */
   member(by: string, member: Ask): void {
     const ask = this.#asks.get(by);
     if (ask === undefined) {
@@ -145,7 +145,7 @@ export class GroupChecks extends Check {
       message.kind === kind &&
       members.length > 0 &&
       (boot === ask.boot || this.#isKept(other));
-    // Where clocks are set no run knows how old an id is.
+    // If clocks are set, no run knows how old an id is.
     const isJudged =
       ownId !== null && ask.members.length === 0 && this.world.scenario.clockJumpsPerHour === 0;
     ask.members.push(member);
@@ -176,7 +176,7 @@ export class GroupChecks extends Check {
     else this.saw("a result of several repeated");
   }
 
-  /** Long after every fault has gone. */
+  /** Checks long after every fault has gone. */
   atTheEnd(): void {
     for (const ask of this.#asks.values()) {
       const [result] = ask.results;
@@ -217,6 +217,6 @@ export class GroupChecks extends Check {
   }
 }
 
-/** What the journal could not take in time is found out again by the next start. */
+/** A result that the journal could not write in time is found out again by the next start. */
 const isFoundAgain = ({ word, dryRun, results: [first] }: Ask): boolean =>
   dryRun || (word === "stop" && first?.isJournaled !== true);

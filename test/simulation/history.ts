@@ -12,12 +12,12 @@ import {
 } from "../judge/history.js";
 import type { VirtualTime } from "../support/virtual-clock.js";
 
-/** A read with the instant of the run's own clock, by which the mirror tells reads apart. */
+/** A read with the instant of its run's own clock, by which the mirror distinguishes reads. */
 export interface Read extends JudgedRead {
   readonly begunMono: number;
 }
 
-/** One that showed a value. */
+/** A read that showed a value. */
 export type ValidRead = Read & { readonly raw: Raw };
 
 export class Violation extends Error {
@@ -31,16 +31,16 @@ export class Violation extends Error {
 
 const mostLines = 60;
 
-/** Everything that happened, for the checks, for the hash and for a person who has to understand a failure. */
+/** Everything that happened, for the checks, for the hash, and for a person who examines a failure. */
 export class Journalist {
   readonly asks = new Map<string, Ask>();
   readonly lanes = new Map<string, Ask[]>();
   readonly posts: Post[] = [];
   readonly #lanePosts = new Map<string, Post[]>();
-  /** Runs of the program: when they began, and were told to stop. */
+  /** When each run of the program began, and was told to stop. */
   readonly startedAt = new Map<Boot, number>();
   readonly stoppedAt = new Map<Boot, number>();
-  /** Those that a power cut ended. */
+  /** Runs that a power cut ended. */
   readonly endedWithMachine = new Set<Boot>();
   readonly reads = new Map<string, Read[]>();
   readonly #polls = new Map<string, { readonly begunAt: number; readonly raw: RawValue }>();
@@ -59,7 +59,7 @@ export class Journalist {
     this.#time = time;
   }
 
-  /** A line of the history. Random ids are replaced by the order in which they came. */
+  /** Adds a line to the history. Random ids are replaced by the order of their appearance. */
   note(kind: string, facts: object): void {
     const text = JSON.stringify(facts).replace(
       /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g,
@@ -77,7 +77,7 @@ export class Journalist {
     if (this.#tail.length > 4 * mostLines) this.#tail = this.#tail.slice(-mostLines);
   }
 
-  /** A rare path was taken. */
+  /** Counts a rare path that was taken. */
   saw(name: string): void {
     this.sometimes.set(name, (this.sometimes.get(name) ?? 0) + 1);
   }
@@ -160,7 +160,7 @@ export class Journalist {
     if (post.endedAt !== null) this.saw("a POST arrives after its command gave up on it");
   }
 
-  /** As the wire carried it, whatever the product makes of it. */
+  /** Notes an answer as the wire carried it, whatever the product makes of it. */
   answered({ path, query }: Pick<PlatformRequest, "path" | "query">, body: string): void {
     const { address, deviceCode } = query;
     if (path !== "/api/get-value" || address === undefined || deviceCode === undefined) return;
@@ -178,18 +178,18 @@ export class Journalist {
     if (list.length > 400) list.splice(0, 200);
   }
 
-  /** Polling goes past the reads that are noted; of it the newest value is kept, as the mirror took it. */
+  /** Notes the newest value of polling, which bypasses the noted reads, as the mirror took it. */
   polled(code: string, address: string, begunAt: number, raw: RawValue): void {
     this.#polls.set(`${code}/${address}`, { begunAt, raw });
   }
 
-  /** What the newest poll has shown, where it began after an instant. */
+  /** The value of the newest poll, if it began after this instant. */
   polledSince(code: string, address: string, since: number): RawValue | null {
     const poll = this.#polls.get(`${code}/${address}`);
     return poll !== undefined && poll.begunAt > since ? poll.raw : null;
   }
 
-  /** The newest reads of an address; of the connection with address "". */
+  /** The newest reads of an address, or of the connection with address "". */
   readsOf(code: string, address: string): readonly Read[] {
     return this.reads.get(`${code}/${address}`) ?? [];
   }

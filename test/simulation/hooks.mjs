@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import ts from "typescript";
 import { planted, seamFile } from "../planted/plant.mjs";
 
-// Node runs the simulation without a bundler or a test runner in between, which makes it almost twice as fast.
+// Node runs the simulation without bundler and test runner, which makes it almost twice as fast.
 
 const root = resolvePath(import.meta.dirname, "../..");
 const own = [pathToFileURL(join(root, "src/")).href, pathToFileURL(join(root, "test/")).href];

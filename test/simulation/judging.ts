@@ -5,11 +5,11 @@ import { historyOf } from "./as-history.js";
 import { Violation } from "./history.js";
 import type { World } from "./world.js";
 
-/** Whose POST one must be, by what has been said of commands; keys are `GH-0001/roof`. */
+/** Finds the command of each POST from the reported phases; keys are `GH-0001/roof`. */
 export class PostBook {
   readonly world: World;
   readonly history: History;
-  /** The command that said last that it is sending. */
+  /** The command that last reported sending, by actuator. */
   readonly senders = new Map<string, Ask>();
   readonly #owners: ReadonlyMap<string, string>;
 
@@ -24,14 +24,14 @@ export class PostBook {
     return this.#owners.get(`${code}/${address}`)?.slice(code.length + 1) ?? null;
   }
 
-  /** Whose POST one to this address must be. */
+  /** The command to which a POST to this address must belong. */
   sender(code: string, address: string): Ask | null {
     return this.senders.get(this.#owners.get(`${code}/${address}`) ?? "") ?? null;
   }
 
   /**
-   * Whether a question to the platform can only be of a stop or of what a rule sends, by what has been said of commands. Whether a
-   * confirmed value held is looked at with no command open, so that reads of what travels are never taken for one.
+   * Whether a question to the platform can only belong to a stop or a rule, by the reported phases. The second look at
+   * a confirmed value comes without an open command, so reads of what travels never count as such.
    */
   goesFirst(boot: number, { code, kind, address }: Question): boolean {
     const { lanes } = this.world.journalist;
@@ -48,21 +48,21 @@ export class PostBook {
     this.world.fail(new Violation(invariant, message));
   }
 
-  /** What the judge has found. */
+  /** Takes over the judge's findings. */
   found({ breaches, rare }: Findings<Rule>): void {
     for (const name of rare) this.world.journalist.saw(name);
     for (const { rule, text } of breaches) this.broken(rule, text);
   }
 }
 
-/** What is asked of the platform; of a connection the address is empty. */
+/** A question to the platform; for the connection the address is empty. */
 export interface Question {
   readonly code: string;
   readonly kind: "read" | "post";
   readonly address: string;
 }
 
-/** What a rule sent in an earlier run is only read back, which nothing waits for. */
+/** A rule's command of an earlier run is only read back, and nothing waits for that. */
 const isFirst =
   (boot: number) =>
   ({ word, rule, boot: own }: Ask): boolean =>
@@ -83,7 +83,7 @@ const mayAsk =
     return last !== undefined && askedIn[stage].some((phase) => phase === last.phase);
   };
 
-/** Watches over some rules of the contract. */
+/** Watches some rules of the contract. */
 export abstract class Check {
   protected readonly book: PostBook;
   protected readonly world: World;
@@ -97,7 +97,7 @@ export abstract class Check {
     this.book.broken(invariant, message);
   }
 
-  /** A rare path was taken. */
+  /** Counts a rare path that was taken. */
   protected saw(name: string): void {
     this.world.journalist.saw(name);
   }

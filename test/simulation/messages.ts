@@ -3,41 +3,41 @@ import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import type { IncomingMessage } from "../../src/mqtt/connection/settings.js";
 import type { Chance } from "./scenario.js";
 
-/** An actuator somebody may command. */
+/** An actuator that somebody may command. */
 export interface Point {
   readonly code: string;
   readonly controllerId: string;
   readonly settings: ActuatorSettings;
 }
 
-/** What a message says, with what is known of it besides its text. */
+/** A message's text with its meaning. */
 interface Said {
   readonly payload: string;
-  /** The canonical word or degree it should be understood as; null where it should not be understood. */
+  /** The canonical word or degree that it means; null if it means nothing. */
   readonly word: string | null;
   readonly ownId: string | null;
   readonly retained: boolean;
   readonly force: boolean;
   readonly dryRun: boolean;
-  /** For how long it counts, and keeps others off, ms. */
+  /** How long it counts and how long it keeps others off, in ms. */
   readonly forMs: number | null;
   readonly holdMs: number | null;
-  /** Why it must never lead to a POST, as far as the sender can tell; null when it may. */
+  /** Why it must never lead to a POST, as far as the sender knows; null if it may. */
   readonly mustNotPost: string | null;
 }
 
-/** What somebody sends. */
+/** A message of somebody. */
 export interface Message extends Said {
   readonly point: Point | null;
   readonly target: string;
-  /** The sender's own limit, from the sending. */
+  /** The sender's own limit, counted from the sending. */
   readonly goodForMs: number;
   readonly expiryS: number | null;
-  /** The sender's clock, world ms. */
+  /** The sender's time, in the world's ms. */
   readonly at: number | null;
 }
 
-/** Of one that says nothing but its word. */
+/** The fields of a message with nothing but its word. */
 const unsaid = {
   force: false,
   dryRun: false,
@@ -59,7 +59,7 @@ export const plain = (point: Point, word: string): Message => ({
   ...unsaid,
 });
 
-/** For a target that does not exist. */
+/** The message for a target that does not exist. */
 export const nowhere = (message: Message): Message => ({
   ...message,
   target: "nowhere",
@@ -68,7 +68,7 @@ export const nowhere = (message: Message): Message => ({
   mustNotPost: "an unknown actuator",
 });
 
-/** Another command under the id of one sent before. */
+/** Another command under the id of an earlier one. */
 function otherUnderItsId(message: Message): Message {
   const { point, ownId } = message;
   const word =
@@ -77,7 +77,7 @@ function otherUnderItsId(message: Message): Message {
   return { ...message, ...unsaid, payload, word };
 }
 
-/** As it comes from the broker; `by` tells each delivery from all others. */
+/** The message as it comes from the broker; `by` is unique for each delivery. */
 export const packet = (message: Message, by: string): IncomingMessage => ({
   topic: `greenhouse/${message.point?.controllerId ?? "gh-0001"}/actuator/${message.target}/set`,
   payload: Buffer.from(message.payload),
@@ -88,7 +88,7 @@ export const packet = (message: Message, by: string): IncomingMessage => ({
   },
 });
 
-/** Command words of an actuator; degrees for those that take them. */
+/** Command words of an actuator, with degrees if it takes them. */
 export function words(settings: ActuatorSettings): readonly string[] {
   const row: KindRow = kindRows[settings.kind];
   const own = Object.keys({ ...row.values, ...settings.values });
@@ -113,18 +113,18 @@ const nonsense = [
 ] as const;
 
 export interface SenderParts {
-  /** Where some name a time for which they count, and keep others off. */
+  /** The draws of durations for `for` and `hold`; null for none. */
   readonly terms: Chance | null;
   readonly points: readonly Point[];
-  /** How likely a message is one that no actuator may follow. */
+  /** The probability of a message that no actuator may follow. */
   readonly twisted: number;
-  /** World ms, and the true epoch ms. */
+  /** The world's ms, and the true epoch ms. */
   readonly now: () => number;
   readonly epochNow: () => number;
   readonly onRepeat: () => void;
 }
 
-/** The word that ends a lease, and how long one may last. */
+/** The word that ends a lease, and its greatest length. */
 function pointTerms({ settings }: Point) {
   const { kind, limits } = settings;
   const isConfigured = kind === "motor" || kind === "custom";
@@ -132,12 +132,12 @@ function pointTerms({ settings }: Point) {
   return { endsWith: limits?.endsWith ?? own, atMostMs: limits?.atMostMs ?? null };
 }
 
-/** Writes what people and automations send. */
+/** Writes the messages of people and automations. */
 export class Sender {
   readonly #chance: Chance;
   readonly #parts: SenderParts;
   #ids = 0;
-  /** Messages with an id that went out before, newest last. */
+  /** Earlier messages with an id, newest last. */
   #withId: readonly Message[] = [];
 
   constructor(chance: Chance, parts: SenderParts) {
@@ -204,7 +204,7 @@ export class Sender {
     return { forMs, holdMs, mustNotPost: isEnd || isOutside ? "without such a time" : null };
   }
 
-  /** One of its own, or that of a scene, which goes to several actuators. */
+  /** An id of its own, or a scene's, which goes to several actuators. */
   #id(): string | null {
     const isOfScene = this.#chance.hits(0.1);
     if (!this.#chance.hits(0.7)) return null;
@@ -217,7 +217,7 @@ export class Sender {
     return new Date(epochNow() - now() + worldMs).toISOString();
   }
 
-  /** Something no actuator may follow, or one that was sent before. */
+  /** A message that no actuator may follow, or a repeated one. */
   #twisted(point: Point): Message {
     const chance = this.#chance;
     const word = chance.of(words(point.settings));
@@ -244,7 +244,7 @@ export class Sender {
     }
   }
 
-  /** One with an id that was sent before, once more; null while there was none. */
+  /** A repetition of a message with an id; null if there was none. */
   repeated(chance: Chance): Message | null {
     return this.#withId.length === 0 ? null : { ...chance.of(this.#withId), expiryS: null };
   }

@@ -19,7 +19,7 @@ import {
 import { Check } from "./judging.js";
 import { calmMs, falseModes } from "./scenario.js";
 
-/** S3 and S10: the mirror holds only what a read returned, and never goes back. L2: in the end it is the truth. */
+/** S3 and S10: the mirror holds only what a read returned, and never goes back. L2: in the end it is true. */
 export class MirrorChecks extends Check {
   readonly #qualities = new Map<string, string>();
 
@@ -52,7 +52,7 @@ export class MirrorChecks extends Check {
         this.world.journalist
           .readsOf(code, address)
           .findLast((read) => read.boot === bridge.boot && read.begunMono === startedAt && read.raw === raw);
-      // What is polled is not noted as a read.
+      // Polls are not noted as reads.
       if (source === "poll")
         this.world.journalist.polled(code, address, bridge.clock.worldAt(startedAt), raw);
       if (source !== "poll" && isShown() === undefined)
@@ -66,13 +66,13 @@ export class MirrorChecks extends Check {
     }
   }
 
-  /** A mode or lead-in that a command sends on its way is nobody's wish: what it reads back is not the state. */
+  /** S3: a mode or lead-in that a command sends is only a step, so reading it back changes no state. */
   #checkBetweenSteps(bridge: Bridge, code: string, earlier: Actuator, actuator: Actuator): void {
     const post = this.world.journalist.postsTo(code, actuator.settings.id).at(-1);
     const ask = post?.ask ?? null;
     if (post?.boot !== bridge.boot || bridge.isStopping || ask === null) return;
     if (ask.settings === null || ask.word === null) return;
-    // Once the next one is checked it is over, although it is told only when it is on disk.
+    // Once the next command is checked it is over, although it is published only when it is on disk.
     const isOver =
       ask.phases.at(-1)?.phase === "done" || nextCheckedAt(this.book.history, ask) <= this.world.time.now;
     if (isOver || sameAs(targetOf(ask.settings, ask.word).value, post.value)) return;
@@ -81,13 +81,13 @@ export class MirrorChecks extends Check {
       this.broken("S3", `${laneOf(ask)} shows ${post.value}, a step of ${ask.by} on its way to ${ask.word}`);
   }
 
-  /** What the device itself said stands until the register holds something else: an older value is no news. */
+  /** A device's own statement stands until the register holds something else: an older value is no news. */
   #checkNotOlder(
     bridge: Bridge,
     { code, address, raw, where }: Pick<Read, "code" | "address"> & { raw: RawValue; where: string },
   ): void {
     const { world } = this.book;
-    // A poll may have been told a lie; and these platforms show where a window is while it travels.
+    // A poll may have got a lie; and these platforms show a window's position while it travels.
     const { exists } = world.scenario;
     const isLie =
       exists.includes("wrong_read_back") || (address === louvre.mode && exists.includes(falseModes));
@@ -101,7 +101,7 @@ export class MirrorChecks extends Check {
       this.broken("S10", `${where} went back to ${String(raw)}, older than a fresh ${String(proof.raw)}`);
   }
 
-  /** From when on the platform may know what it tells after a fresh read: where a read is only ordered, since the order before. */
+  /** Since when the platform may know what a fresh read gives; if reads are only ordered, since the order before. */
   #knownSince({ code, address, begunAt }: Read): number {
     const { world } = this.book;
     if (!readsLag(world.platform.readings)) return begunAt;
@@ -119,14 +119,14 @@ export class MirrorChecks extends Check {
     this.#checkLists();
   }
 
-  /** A list that a start could not read is read once it can be, however rarely it is read then. */
+  /** A list that a start could not read is read later, however seldom it is polled. */
   #checkLists(): void {
     const tally = this.world.bridge?.poller?.tally;
     for (const list of ["controllers", "devices"] as const)
       if (tally?.answeredAt(list, null) === null) this.broken("L2", `the list of ${list} was never read`);
   }
 
-  /** Where nothing looks at sensors they are read so rarely that the calm may hold none of it. */
+  /** Where nothing looks at sensors, they are polled so seldom that the calm may contain no poll. */
   #checkRead({ info, sensors }: Controller): void {
     if (!this.world.scenario.isLimited || sensors.size === 0) return;
     const newest = Math.max(...Array.from(sensors.values(), ({ receivedAt }) => receivedAt));
@@ -134,7 +134,10 @@ export class MirrorChecks extends Check {
       this.broken("L2", `${info.code} has no readings of the calm`);
   }
 
-  /** Since when what is told without an order may be from: where reads are only ordered, since the last of them that was asked for. */
+  /**
+   * The oldest time from which a value without an order may come; if reads are only ordered, since the last ordered
+   * one.
+   */
   #toldSince(code: string, address: string, at: number): number {
     const { world } = this.book;
     if (!readsLag(world.platform.readings)) return at;
@@ -147,7 +150,7 @@ export class MirrorChecks extends Check {
     const { world } = this.book;
     const where = `${code}/${settings.id}`;
     const { readings } = world.platform;
-    // What was never read is stale, and says so.
+    // A value that was never read is stale, and is shown so.
     if (isUnreadable(readings, settings)) {
       if (quality !== "stale") this.broken("L2", `${where} is ${quality}, and nobody can read it`);
       return;
@@ -159,7 +162,7 @@ export class MirrorChecks extends Check {
     const { now } = world.time;
     const held = world.heldBetween(code, address, this.#toldSince(code, address, now - 300_000), now);
     const raw = registers[address]?.raw;
-    // What changes during these five minutes may be shown either way.
+    // A value that changes during these five minutes may be shown either way.
     if (raw === undefined || (held.length > 1 && !readsLag(readings))) return;
     const isTold = (value: string) => sameAs(value, raw) || mayTell(world.platform.readings, value, raw);
     if (!held.some(isTold) && !isDegree(raw))
@@ -167,12 +170,12 @@ export class MirrorChecks extends Check {
   }
 }
 
-/** From the order of a fresh read until what it gave is known, where reads are only ordered. */
+/** The time from the order of a fresh read until its value is known, where reads are only ordered. */
 const orderedMs = 5_000;
 
-/** Liveness, once every fault has been gone for half an hour. */
+/** Liveness, after half an hour without any fault. */
 export class EndChecks extends Check {
-  /** World time from which on commands are sent to see whether everything works again. */
+  /** World time from which commands test whether everything works again. */
   probesFrom = Infinity;
 
   atTheEnd(): void {
@@ -195,18 +198,19 @@ export class EndChecks extends Check {
     const [end] = probe.results;
     const { outcome, reason, message } = end?.result ?? {};
     const says = (...outcomes: readonly string[]) => outcome !== undefined && outcomes.includes(outcome);
-    // Registers as slow as this leave a command of two steps no time within its max_age, nor does a controller that takes one at a time.
+    // With registers this slow a command of two steps exceeds its max_age, as with a controller that takes one at a
+    // time.
     const isSlow = this.world.scenario.registerLagMs > 10_000 || probe.readings.has("one_at_a_time");
     if (isSlow && (reason === "expired_midway" || reason === "expired")) return;
-    // What shows so late is not what a read of a mode's last moments was ordered for.
+    // A value that shows this late is missed by the last ordered read of a mode.
     const isLate =
       readsLag(probe.readings) && this.world.scenario.registerLagMs > modeProofMs - 2 * orderedMs;
     if (isLate && reason === "mode_not_confirmed") return;
-    // The end of a token that is told with a code nobody knows takes two refusals to be known as one.
+    // If an unknown code ends a token, the bridge needs two refusals to understand it.
     const { unknownRefusal } = this.world.scenario;
     const isToken = unknownRefusal !== null && String(message).includes(`code ${unknownRefusal}`);
     if (isToken && (reason === "platform_unavailable" || outcome === "rejected")) return;
-    // A limit may keep it back (S22 judges whether that is true), and a lease that ends meanwhile takes its place.
+    // A limit may prevent it (S22 judges whether that is true), or an ending lease may replace it.
     if (reason === "interlock" || (outcome === "superseded" && this.world.scenario.isLimited)) return;
     const isFine = says("confirmed", "already") || (this.#isHidden(probe) && says("unconfirmed"));
     const isRefused = isUnreadable(probe.readings, probe.settings) && reason === "no_read_back";
@@ -216,19 +220,19 @@ export class EndChecks extends Check {
       this.broken("L4", `${probe.by} ended ${ending} with every fault gone: ${String(message ?? "")}`);
       return;
     }
-    // Two steps, and the last look at the first may be the one that shows it.
+    // It has two steps, and the last read of the first may be the one that shows it.
     const modeMs = probe.word !== null && isDegree(probe.word) ? 30_000 : 0;
-    // A pause of the limits lets it wait for as long as it may.
+    // A pause of the limits may delay it as long as allowed.
     const pauseMs = this.world.scenario.isLimited ? Math.max(0, probe.latestPostAt - probe.at) : 0;
     const withinMs = Math.max(travelMs, 60_000) + 45_000 + modeMs + pauseMs;
     if (end.at - probe.at > withinMs)
       this.broken("L4", `${probe.by} took ${Math.round((end.at - probe.at) / 1000)} s`);
   }
 
-  /** Such a platform never shows it, or does not do it: it is accepted, and read back to its end. */
+  /** Whether the platform never shows it, or does not do it: it is accepted, and read back to its end. */
   #isHidden({ settings, readings, word }: Ask): boolean {
     if (settings === null) return false;
-    // This light is told never to be switched on first, whatever its controller wants.
+    // This light is configured never to get `on` first, whatever its controller needs.
     if (settings.kind === "light" && settings.leadIn === "never") return true;
     const isNew = this.world.scenario.isNovice && isDegree(word ?? "");
     return isNew || isNeverShown(readings, settings, word);

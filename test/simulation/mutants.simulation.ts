@@ -6,8 +6,8 @@ import { tellFigures } from "../proof/figures.js";
 import { runSeeds } from "./seeds.js";
 
 /*
- * Which judge finds which planted bug: for each the rule of the simulation that told it and after how many seeds, or the unit tests that
- * were red. What only the campaign can find is told by its own proof (test/campaign/planted).
+ * Which judge finds which planted bug: for each the rule of the simulation and the number of seeds, or the failing unit
+ * tests. Bugs for the campaign have a proof of their own (test/campaign/planted).
  */
 
 const seeds = Array.from({ length: 200 }, (_, n) => 1 + n);

@@ -7,8 +7,8 @@ import type { Chance } from "./scenario.js";
 import type { BootClock } from "./time.js";
 
 /*
- * The names of the platform's hosts, as the program's own look-ups and connections meet them: for minutes and hours a name is silent,
- * slow or not known at all, and one family of its addresses leads nowhere.
+ * Host names of the platform for the program's own look-ups and connections. For minutes or hours a name is silent,
+ * slow or unknown, or one family of its addresses leads nowhere.
  */
 
 type NameFault = "silent" | "slow" | "unknown" | "dead family";
@@ -20,7 +20,7 @@ export interface NameTrouble {
   readonly until: number;
 }
 
-/** The addresses of each host; of both families where there are faults. */
+/** The addresses of each host; of both families if there are faults. */
 const addresses = { v4: "192.0.2.10", v6: "2001:db8::10" } as const;
 
 interface Around {
@@ -38,12 +38,12 @@ interface Connecting {
   readonly signal: AbortSignal;
 }
 
-/** What one run of the program knows of names. */
+/** Name resolution of one run of the program. */
 export class SimulatedNames {
   readonly #around: Around;
   readonly #clock: BootClock;
   readonly #names: Names;
-  /** Hosts of which this run has found addresses. */
+  /** Hosts whose addresses this run has found. */
   readonly #found = new Set<string>();
 
   constructor(clock: BootClock, around: Around) {
@@ -52,7 +52,7 @@ export class SimulatedNames {
     this.#names = new Names(clock, this.#sources());
   }
 
-  /** Resolves once a connection stands; rejects as the program's own way to a host does. */
+  /** Resolves once a connection stands; rejects like the program's own connection. */
   async connect({ host, limitMs, latencyMs, signal }: Connecting): Promise<void> {
     const dialled: string[] = [];
     const dial = (to: TcpNetConnectOpts) => {
@@ -104,7 +104,7 @@ export class SimulatedNames {
       return Object.values(addresses).toReversed();
     };
     return {
-      // Where nothing is ever wrong with names no time is spent on them.
+      // Without faults of names, resolving takes no time.
       hosts: () => (troubles.length === 0 ? allNames : ""),
       servers: async (host, signal) => ({ addresses: await answer(host, signal) }),
       system: answer,

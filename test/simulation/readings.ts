@@ -2,9 +2,9 @@ import { type ReadingName, readingNames, type Readings } from "../../src/simulat
 import { compatible, settingsFor } from "../support/reading-settings.js";
 import type { Chance } from "./scenario.js";
 
-/* What the platform of a seed takes otherwise of the interface's words. */
+/* How a seed's platform differs from the interface document. */
 
-/** Each with a chance of its own, in half of the seeds; those that READINGS names in its place. */
+/** Half of the seeds draw readings, each with its own probability; READINGS names them instead. */
 export function drawnReadings(chance: Chance): readonly ReadingName[] {
   const named = process.env["READINGS"];
   if (named !== undefined) return readingNames.filter((name) => named.split(" ").includes(name));
@@ -12,7 +12,7 @@ export function drawnReadings(chance: Chance): readonly ReadingName[] {
   return compatible(readingNames.filter(() => chance.hits(0.3)));
 }
 
-/** The sections of a configuration that say so, as lines: JSON is YAML. `commands` are joined with those of the seed. */
+/** The configuration's sections for these readings, as lines: JSON is YAML. `commands` are merged with the seed's. */
 export function settingLines(readings: Readings, commands: Readonly<Record<string, string | boolean>>) {
   const { kinds = {}, running_status, commands: own } = settingsFor(readings);
   const sections = { kinds, ...(running_status && { running_status }), commands: { ...commands, ...own } };

@@ -11,14 +11,14 @@ import { drawnReadings } from "./readings.js";
 import type { NameTrouble } from "./names.js";
 import { calmNetwork, type NetworkManners } from "./wire.js";
 
-/** Mixes a seed and a concern's name into a seed of its own, so that drawing more for one concern changes nothing for another. */
+/** Makes a seed for one concern, so that drawing more for one changes nothing for another. */
 function mixed(seed: number, name: string): number {
   let hash = 2_166_136_261;
   for (const unit of `${seed}/${name}`) hash = Math.imul(hash ^ unit.charCodeAt(0), 16_777_619);
   return hash >>> 0;
 }
 
-/** Draws of one concern. */
+/** The draws of one concern. */
 export class Chance {
   readonly random: Random;
 
@@ -39,12 +39,12 @@ export class Chance {
     return Math.floor(this.between(least, most + 1));
   }
 
-  /** Between two positive numbers, each order of magnitude as likely as the next. */
+  /** Between two positive numbers, with every order of magnitude equally likely. */
   logUniform(least: number, most: number): number {
     return Math.exp(this.between(Math.log(least), Math.log(most)));
   }
 
-  /** The time to the next of events that come every `meanMs` without memory. */
+  /** The time to the next of memoryless events, which come every `meanMs` on average. */
   gap(meanMs: number): number {
     return -Math.log(1 - this.random()) * meanMs;
   }
@@ -60,14 +60,14 @@ const hourMs = 3_600_000;
 const minuteMs = 60_000;
 export const calmMs = 30 * minuteMs;
 
-/** Everything that a seed decides before the first event. Rates are per hour, probabilities per chance. */
+/** Everything that a seed decides in advance. Rates are per hour, probabilities per occasion. */
 export interface Scenario {
   readonly seed: number;
   readonly lengthMs: number;
   readonly configuration: Configuration;
-  /** What the platform takes otherwise of the interface's words. */
+  /** How the platform differs from the interface document. */
   readonly readings: readonly ReadingName[];
-  /** Has not found out that a degree has an address of its own, and does what results say. */
+  /** Whether the user does not know that a degree has an address of its own, and follows the advice of results. */
   readonly isNovice: boolean;
   readonly controllers: number;
   readonly profile: ProfileName;
@@ -91,21 +91,21 @@ export interface Scenario {
   readonly clockJumpsPerHour: number;
   readonly stallsPerHour: number;
   readonly floodsPerHour: number;
-  /** The body code by which a wrong token is refused, where nobody could know it; null for 401 and 403. */
+  /** The body code that refuses a wrong token, if it is an unknown one; null for 401 and 403. */
   readonly unknownRefusal: number | null;
-  /** The realtime host checks no token, as the interface document has it today. */
+  /** Whether the realtime host checks no token, as in today's interface document. */
   readonly isUnchecked: boolean;
-  /** Some actuators have limits, and weather is measured. */
+  /** Whether some actuators have limits, and weather is measured. */
   readonly isLimited: boolean;
   readonly locksPerHour: number;
-  /** Names of the faults that exist in this seed, for messages. */
+  /** Names of the faults in this seed, for messages. */
   readonly exists: readonly string[];
 }
 
 export async function scenarioOf(seed: number, hours: number): Promise<Scenario> {
   const chance = new Chance(seed, "scenario");
   const exists: string[] = [];
-  /** A rate where the fault exists in this seed, which it does half of the time; else 0. */
+  /** A rate if the fault exists in this seed, with a probability of one half; else 0. */
   const maybe = (name: string, rate: () => number): number => {
     const drawn = rate();
     if (!chance.hits(0.5)) return 0;
@@ -132,7 +132,7 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
     new Chance(seed, "groups"),
     isNovice,
   );
-  // Loading takes real time, in which no simulated time may pass: what a bridge runs by is there before the first one begins.
+  // Loading takes real time, in which no simulated time may pass, so code is loaded before the first bridge begins.
   await loadAhead({ configuration });
   const drawn = {
     seed,
@@ -172,7 +172,7 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
     unknownRefusal: unknownRefusalOf(new Chance(seed, "unknown refusal"), exists),
     exists,
   };
-  // Drawn last, so that they changed nothing else of a seed when they came.
+  // Drawn last, so that they change nothing else of a seed.
   const late = [
     ...faultsOfReads(chance, maybe, drawn),
     ...faultsOfControllers(new Chance(seed, "silent"), exists, drawn),
@@ -183,7 +183,7 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
   const goneDisksPerHour = goneDisks(new Chance(seed, "gone disks"), exists);
   const nameTroubles = troublesOfNames(new Chance(seed, "troubles of names"), exists, drawn);
   const allFaults = [...drawn.platformFaults, ...late];
-  // A code that also means something else asks for no new token for an hour, which is longer than the calm at the end.
+  // A code with another meaning too prevents a new token for an hour, longer than the calm at the end.
   const isMeantOtherwise = allFaults.some(({ code }) => code === drawn.unknownRefusal);
   const unknownRefusal = isMeantOtherwise ? 40101 : drawn.unknownRefusal;
   const isUnchecked = new Chance(seed, "unchecked").hits(0.4);
@@ -212,7 +212,7 @@ function troublesOfNames(
   });
 }
 
-/** Hours in which one controller never answers, or late, for all that it is asked, its reads or its POSTs. */
+/** Hours in which one controller answers late or never: everything, its reads, or its POSTs. */
 function faultsOfControllers(
   chance: Chance,
   exists: string[],
@@ -235,7 +235,7 @@ function faultsOfControllers(
   });
 }
 
-/** Minutes and hours in which one operation, or that of one controller, brings nothing usable while all others are well. */
+/** Minutes and hours in which one operation, or that of one controller, fails while all others work. */
 function faultsOfParts(
   chance: Chance,
   exists: string[],
@@ -280,7 +280,9 @@ function unknownRefusalOf(chance: Chance, exists: string[]): number | null {
   return chance.of([40101, 1001, 500, -1, 10086]);
 }
 
-/** Tokens refused so end while there are faults, and not in the half hour in which everything has to work at once. */
+/**
+ * Such ends of tokens come only while there are faults, not in the last half hour, when everything has to work at once.
+ */
 function endsOfTokens(
   chance: Chance,
   { unknownRefusal }: Pick<Scenario, "unknownRefusal">,
@@ -303,7 +305,7 @@ function faultsOfModes(
   return [{ fault: "wrong_read_back", address: louvre.mode, value, chance: rate, for: lengthMs - calmMs }];
 }
 
-/** Registers that cannot be read, and types that come from the platform's memory. */
+/** Unreadable registers, and types answered from the platform's memory. */
 function faultsOfReads(
   chance: Chance,
   maybe: Maybe,

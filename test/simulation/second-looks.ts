@@ -4,9 +4,9 @@ import { isPulse, provenBy, showsAll, stateAddresses, targetOf, travels } from "
 import type { Bridge } from "./bridge.js";
 import { Check } from "./judging.js";
 
-/** Within this after the travel time the bridge has looked again, and said what it saw. */
+/** Within this time after the travel time the bridge has looked again and reported it. */
 const withinMs = 60_000;
-/** So long it goes on where the platform cannot be read. */
+/** How long it goes on while the platform cannot be read. */
 const looksForMs = 600_000;
 
 interface Due {
@@ -16,9 +16,9 @@ interface Due {
   readonly id: string;
 }
 
-/** S16: what was confirmed and travels is read once more, and something else there is told. */
+/** S16: a confirmed value that travels is read again, and a different value is reported. */
 export class SecondLookChecks extends Check {
-  /** Ids of commands whose value was said to be reverted. */
+  /** Ids of commands whose value was reported as reverted. */
   readonly #told = new Set<unknown>();
 
   event({ type, facts }: BridgeEvent): void {
@@ -31,11 +31,11 @@ export class SecondLookChecks extends Check {
     if (result.outcome !== "confirmed" || ask.boot !== bridge.boot || ask.inherits || !last) return;
     if (ask.settings === null || ask.word === null || last.endedAt === null || last.boot !== bridge.boot)
       return;
-    // A register that goes back to idle is not looked at again: nothing of what was sent can be read of it.
+    // A register that returns to idle is not read again, as it shows nothing of what was sent.
     if (isPulse(ask.readings, ask.settings)) return;
     if (!travels(ask.settings) || !stateAddresses(ask.settings).includes(last.address)) return;
     const at = last.endedAt + ask.settings.travelMs;
-    // Its result may come later than the read began that it was confirmed by.
+    // Its result may come later than the beginning of the confirming read.
     const { journalist } = this.world;
     const { address } = provenBy(ask, last);
     const confirming = journalist.readsSince(ask.code, address, last.endedAt).at(-1);
@@ -55,7 +55,7 @@ export class SecondLookChecks extends Check {
       return;
     if (world.bridge !== bridge || !bridge.clock.isAlive || bridge.isStopping) return;
     const { address } = provenBy(ask, last);
-    // A look that was not answered is repeated, for as long as the bridge goes on looking.
+    // An unanswered look is repeated as long as the bridge goes on looking.
     const isUnanswered = world.journalist
       .readsOf(ask.code, address)
       .some(({ begunAt, raw }) => begunAt >= at - 1 && raw === null);

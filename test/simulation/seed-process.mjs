@@ -3,7 +3,7 @@ import { register } from "node:module";
 register("./hooks.mjs", import.meta.url);
 const { simulate } = await import("./world.ts");
 
-// Nobody reads the traces of the thousands of failed requests; a replay has them.
+// Nobody reads the traces of thousands of failed requests; a replay has them.
 Error.stackTraceLimit = 0;
 
 // Nobody waits for the answer any more.

@@ -40,7 +40,7 @@ describe("the simulation itself", () => {
 
   it("asks nothing of the machine that it runs on, so that a seed is the same on a busy one", async () => {
     const history = () => simulate(9_001, 1);
-    // Modules that are imported late are read from the disk the first time.
+    // Modules that are imported late are read from disk the first time.
     await history();
     expect(await askedOfTheMachine(history)).toEqual([]);
   });

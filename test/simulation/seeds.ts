@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Planted } from "../planted/plant.mjs";
 import type { Run } from "./world.js";
 
-/** What one process is asked: one seed at a time, answered with its `Run`. */
+/** The order to one process: one seed at a time, answered with its `Run`. */
 interface SeedAsked {
   readonly seed: number;
   readonly hours: number;
@@ -14,20 +14,20 @@ interface SeedAsked {
 export interface SeedsAsked {
   readonly seeds: readonly number[];
   readonly hours: number;
-  /** Processes side by side. */
+  /** The number of parallel processes. */
   readonly processes: number;
-  /** After so many failures nothing more is begun. */
+  /** After this many failures no further seed begins. */
   readonly mostFailures: number;
   readonly planted?: Planted;
   readonly onRun?: (run: Run) => void;
 }
 
-/** Far more than any seed takes on any machine: one that is still running then never ends. */
+/** Far more than any seed takes on any machine: one that still runs never ends. */
 const mostPerSeedMs = 15 * 60_000;
 
 export const processesOfThisMachine = (): number => availableParallelism();
 
-/** Runs seeds in processes of their own, each taking the next one when it has done one; resolves with the runs by seed. */
+/** Runs seeds in parallel processes, each taking the next seed when done; resolves to the runs by seed. */
 export async function runSeeds(asked: SeedsAsked): Promise<readonly Run[]> {
   const left = [...asked.seeds];
   const runs: Run[] = [];
@@ -63,7 +63,7 @@ const seedProcess = (planted: Planted | null): ChildProcess =>
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
 
-/** One seed in one process; a process that dies or never answers is a failure of the seed. */
+/** Runs one seed in one process; a process that dies or never answers is a failure of the seed. */
 async function asProcess(child: ChildProcess, asked: SeedAsked): Promise<Run> {
   const [over, limit] = [new AbortController(), setTimeout(() => child.kill("SIGKILL"), mostPerSeedMs)];
   child.send(asked);
@@ -86,7 +86,7 @@ const brokenRun = ({ seed, hours }: SeedAsked): Run => ({
   failure: `seed ${seed}: its process ended, or never would\nreplay: node test/simulation/simulate-seeds.mjs --seed ${seed} --hours ${hours}`,
 });
 
-/** What a run over many seeds amounts to. */
+/** The summary of a run over many seeds. */
 export interface Tally {
   readonly seeds: number;
   readonly from: number;
@@ -99,7 +99,7 @@ export interface Tally {
   readonly violations: number;
   /** How often each rare path was taken. */
   readonly sometimes: Readonly<Record<string, number>>;
-  /** Rare paths that were never taken; empty when the run is too short to demand them. */
+  /** Rare paths that were never taken; empty if the run is too short to demand them. */
   readonly missing: readonly string[];
 }
 
@@ -143,11 +143,11 @@ export function tell(tally: Tally, print: (line: string) => void): void {
   );
 }
 
-/** `prefix one`, `prefix other` of a text that lists them. */
+/** `prefix one`, `prefix other` for a text that lists them. */
 const each = (prefix: string, list: string): readonly string[] =>
   list.split(";").map((one) => `${prefix} ${one.trim()}`);
 
-/** Rare paths. A run of 500 seeds that never takes one of them proves less than it seems to, and fails. */
+/** Rare paths. A run of 500 seeds that misses one proves less than it seems to, and fails. */
 const alwaysSeen: readonly string[] = [
   "a read between two steps of a command",
   "a second POST",

@@ -3,13 +3,13 @@ import { type Clock, clockOf } from "../../src/runtime/clock.js";
 import { VirtualTime } from "../support/virtual-clock.js";
 import { Departures } from "./departures.js";
 
-// Many wait on one signal, as in the product, which sets this signal by signal.
+// Many wait for one signal, as in the product, which allows that for each signal.
 setMaxListeners(0);
 
 const waiting: (() => void)[] = [];
 let turnsAhead = 0;
 
-/** Node drains every promise after each immediate: many of them in one turn of its loop save asking the kernel each time. */
+/** Node drains every promise after each immediate. Many in one turn of its loop save system calls. */
 const turnsAtOnce = 100;
 
 function turn(): void {
@@ -27,7 +27,7 @@ export const settled = (): Promise<void> =>
 
 export const worldTime = (): VirtualTime => new VirtualTime(settled);
 
-/** The wall clock of the machine the bridge runs on: epoch ms, and it may be set. */
+/** The wall clock of the bridge's machine: epoch ms, and it may be set. */
 export class WallClock {
   #offset: number;
   /** When it was last set, in the world's time. */
@@ -54,23 +54,23 @@ export class WallClock {
   }
 }
 
-/** The clock of one run of the program. Once killed, nothing that waits on it ever goes on. */
+/** The clock of one run of the program. Once killed, nothing that waits for it ever goes on. */
 export class BootClock implements Clock {
   readonly #time: VirtualTime;
   readonly #startedAt: number;
   readonly departures = new Departures();
-  /** Sign-ins of this run that the platform has not answered yet. */
+  /** Sign-ins of this run that the platform has not answered. */
   signInsOpen = 0;
-  /** Timers neither fired nor taken back. */
+  /** Timers that were neither fired nor cancelled. */
   timers = 0;
-  /** What the program makes of what its computer tells. */
+  /** The program's clock over this computer's time. */
   readonly #own: Clock;
   #sleptMs = 0;
   #alive = true;
 
   constructor(time: VirtualTime, wall: WallClock) {
     this.#time = time;
-    // A monotonic clock starts anywhere; it tells nothing across two runs.
+    // A monotonic clock has any start, and cannot be compared between runs.
     this.#startedAt = time.now - 1_000;
     this.#own = clockOf({
       wall: () => wall.now(),
@@ -86,7 +86,7 @@ export class BootClock implements Clock {
     return this.#time.now - this.#startedAt - this.#sleptMs;
   }
 
-  /** As Node does: no timer is shorter than a millisecond. */
+  /** Like Node's: no timer is shorter than a millisecond. */
   #timer(ms: number, call: () => void): () => void {
     const due = this.#awakeMs() + Math.max(1, ms);
     const timer: { takeBack: () => void } = { takeBack: () => undefined };
@@ -101,7 +101,7 @@ export class BootClock implements Clock {
     return () => timer.takeBack();
   }
 
-  /** The computer was suspended for so long, which the caller lets pass. */
+  /** The computer was suspended for `ms`, which the caller lets pass. */
   slept(ms: number): void {
     this.#sleptMs += ms;
   }

@@ -14,7 +14,7 @@ import type { Chance } from "./scenario.js";
 import type { VirtualTime } from "../support/virtual-clock.js";
 import type { BootClock } from "./time.js";
 
-/** How the network between the bridge and the platform behaves; all probabilities are per request. */
+/** The network between bridge and platform; all probabilities are per request. */
 export interface NetworkManners {
   readonly minLatencyMs: number;
   readonly maxLatencyMs: number;
@@ -24,7 +24,7 @@ export interface NetworkManners {
   readonly lostRequest: number;
   /** The answer is lost on its way back. */
   readonly lostAnswer: number;
-  /** The request arrives only after a long while, perhaps when nobody waits for it any more. */
+  /** The request arrives late, perhaps when nobody waits for it any more. */
   readonly straggler: number;
 }
 
@@ -51,7 +51,7 @@ export class Wire {
   manners: NetworkManners = calmNetwork;
   readonly #state: Platform;
   readonly #around: Around;
-  /** Of the realtime host, by run of the program. */
+  /** Contacts of the realtime host, by run of the program. */
   readonly #contacts = new WeakMap<BootClock, Contact>();
   readonly #names = new WeakMap<BootClock, SimulatedNames>();
 
@@ -64,7 +64,7 @@ export class Wire {
     return this.#contacts.get(clock) ?? { lost: 0, answeredAt: -Infinity };
   }
 
-  /** What came of a request: an answer, or a part of one, or nothing. */
+  /** Notes the outcome of a request: an answer, a part of one, or nothing. */
   #note(host: PlatformHost, clock: BootClock, isAnswered: boolean): void {
     if (host !== "realtime") return;
     const { lost, answeredAt } = this.contactOf(clock);
@@ -72,7 +72,7 @@ export class Wire {
     this.#contacts.set(clock, next);
   }
 
-  /** What that run of the program knows of names. */
+  /** Name resolution of this run of the program. */
   #namesOf(clock: BootClock): SimulatedNames {
     const known =
       this.#names.get(clock) ?? new SimulatedNames(clock, { ...this.#around, ...this.#around.names });
@@ -110,7 +110,7 @@ export class Wire {
           const cause = code === "" ? undefined : Object.assign(new Error(code), { code });
           reject(new TransportFailure(reason, trip.sent, trip.status, cause));
         });
-      // A POST that has begun is not broken off.
+      // A POST that has begun is not aborted.
       const abort = () => {
         if (!trip.isPost || !trip.sent) fail("aborted");
       };
@@ -163,7 +163,7 @@ export class Wire {
     trip.sent = true;
     if (trip.isPost) trip.post = this.#around.journalist.wire(trip.body);
     if (trip.isPost && this.#around.chance.hits(this.manners.lostRequest)) {
-      // Cut within the request: the platform never sees a whole one.
+      // Cut within the request: the platform never sees all of it.
       clock.in(this.#latency(), () => ends.fail("connection", "ECONNRESET"));
       return;
     }
@@ -173,7 +173,7 @@ export class Wire {
     this.#around.time.in(this.#latency() + lateMs, () => this.#arrived(trip, clock, ends));
   }
 
-  /** Whatever became of the client meanwhile, what is on the way arrives. */
+  /** What is on the way arrives, whatever became of the client. */
   #arrived(trip: Trip, clock: BootClock, ends: TripEnds): void {
     const decision = respond(this.#state, trip.request, this.platformNow);
     if (trip.isPost) {
@@ -201,7 +201,7 @@ export class Wire {
   }
 }
 
-/** As undici tells it, where it took too long. */
+/** Undici's code for a connection that took too long. */
 const codeOf = (error: unknown): string =>
   error instanceof NameError
     ? error.code
@@ -209,7 +209,7 @@ const codeOf = (error: unknown): string =>
       ? "UND_ERR_CONNECT_TIMEOUT"
       : "ECONNREFUSED";
 
-/** The ways of one run of the program to the hosts, in place of its own connections. */
+/** The connections of one run of the program to the hosts, instead of its own. */
 export const wayOver =
   (wire: Wire, clock: BootClock) =>
   (address: string, { timeouts, concurrency }: PlatformSettings): HostWay => {
@@ -226,7 +226,7 @@ export const wayOver =
     };
   };
 
-/** Attempts without connection or answer since the last answer, and when that was. */
+/** Attempts without connection or answer since the last answer, and its time. */
 interface Contact {
   readonly lost: number;
   readonly answeredAt: number;
@@ -237,13 +237,13 @@ interface TripEnds {
   readonly answer: (answer: HttpAnswer) => void;
 }
 
-/** One request and what has become of it. */
+/** One request and its progress. */
 interface Trip {
   readonly host: PlatformHost;
   readonly isPost: boolean;
   readonly isSignIn: boolean;
   readonly body: string;
-  /** As the platform sees it. */
+  /** The request as the platform sees it. */
   readonly request: PlatformRequest;
   post: Post | null;
   sent: boolean;

@@ -9,13 +9,13 @@ import { Chance } from "./scenario.js";
 import type { World } from "./world.js";
 
 const hourMs = 3_600_000;
-/** So long before a gap the process may have looked at the clock for the last time. */
+/** How long before a gap the process may have checked the clock last. */
 const lookEveryMs = 1_001;
-/** Before the end the probes have their turn, and before them nobody sends until all that was sent has ended. */
+/** At the end come the probes, and before them a time without new commands, so that all others can end. */
 const probesMs = 15 * 60_000;
 const quietMs = 8 * 60_000;
 
-/** People and automations: when they send, and how their broker hands it over. */
+/** People and automations: when they send, and how their broker delivers it. */
 export class Workload {
   readonly #world: World;
   readonly #chance: Chance;
@@ -27,7 +27,7 @@ export class Workload {
   readonly #scenes: Chance;
   readonly #repeats: Chance;
   readonly #groups: GroupWorkload;
-  /** The newest run whose link was met. */
+  /** The newest run whose link came up. */
   #metBoot = 0;
   #sames = 0;
   readonly #wanted: Point[] = [];
@@ -73,7 +73,7 @@ export class Workload {
     this.#groups.begin();
   }
 
-  /** While a controller is silent or slow, somebody wants all of it moved at once, and then presses a stop. */
+  /** While a controller is silent or slow, somebody moves all its actuators at once, and then presses a stop. */
   #planScenes(): void {
     const { platformFaults, lengthMs } = this.#world.scenario;
     for (const { fault, controller, at = 0, for: forMs = 0 } of platformFaults) {
@@ -102,7 +102,7 @@ export class Workload {
     });
   }
 
-  /** An automation gone wrong: the same to one target, many times a second; and others go on meanwhile. */
+  /** A broken automation: the same command to one target many times a second, while others go on. */
   #flood(): void {
     const point = this.#floods.of(this.#points);
     const word = this.#floods.of(words(point.settings));
@@ -116,14 +116,14 @@ export class Workload {
       });
   }
 
-  /** One message, perhaps with its repetition and others close by. */
+  /** One message, perhaps with a repetition and others close by. */
   send(): void {
     const message = this.#sender.message();
     const first = this.#handOver(message);
     const { burst, redelivered } = this.#world.scenario;
     this.#askAgain(message);
     if (this.#chance.hits(redelivered)) {
-      // QoS 1: the same bytes once more, because an acknowledgement was lost.
+      // QoS 1: the same bytes again, because an acknowledgement was lost.
       this.#world.in(this.#chance.between(0, 1_500), () => {
         this.#handOver(message, first);
       });
@@ -151,7 +151,7 @@ export class Workload {
     });
   }
 
-  /** Whoever wants it to stop presses more than once, and soon. */
+  /** Somebody who wants a stop presses it more than once. */
   #pressStop(point: Point): void {
     const presses = this.#impatience.whole(1, 5);
     for (let n = 0; n < presses; n += 1)
@@ -160,7 +160,7 @@ export class Workload {
       });
   }
 
-  /** What is retained on the broker is handed to a new subscriber. */
+  /** Delivers the broker's retained messages to a new subscriber. */
   linked(bridge: Bridge): void {
     for (const message of this.#retained) this.#deliver(bridge, message, null);
     for (const point of this.#wanted.splice(0))
@@ -171,7 +171,10 @@ export class Workload {
     this.#metBoot = bridge.boot;
   }
 
-  /** Whoever heard nothing of his command while the bridge was away sends it once more. Where clocks are set no run knows how old an id is. */
+  /**
+   * Somebody who heard nothing of his command while the bridge was away sends it again. If clocks are set, no run knows
+   * how old an id is.
+   */
   #repeatAfterRestart(): void {
     if (this.#world.scenario.clockJumpsPerHour > 0 || !this.#repeats.hits(0.3)) return;
     this.#world.in(this.#repeats.logUniform(100, 60_000), () => {
@@ -182,13 +185,13 @@ export class Workload {
     });
   }
 
-  /** Somebody wants something of this actuator as soon as he can. */
+  /** Somebody commands this actuator as soon as possible. */
   wantAgain({ code, actuator }: Ask): void {
     const point = this.#points.find((one) => one.code === code && one.settings.id === actuator);
     if (point !== undefined) this.#wanted.push(point);
   }
 
-  /** Somebody else, or the same person by another button, wants what was commanded last. */
+  /** Somebody else, or the same person with another button, repeats the last command. */
   wantTheSame({ code, actuator, word }: Ask): void {
     const point = this.#points.find((one) => one.code === code && one.settings.id === actuator);
     if (point === undefined || word === null || word === "stop") return;
@@ -197,7 +200,7 @@ export class Workload {
     this.#handOver({ ...plain(point, word), payload: JSON.stringify({ command: word, id: ownId }), ownId });
   }
 
-  /** With every fault gone, one command to each actuator in turn has to work. */
+  /** Without faults, one command to each actuator has to succeed. */
   #probe(): void {
     this.#world.checks.probing();
     for (const point of this.#points) this.#handOver(plain(point, this.#chance.of(words(point.settings))));
@@ -224,13 +227,13 @@ export class Workload {
     const { commands } = this.#world.scenario.configuration;
     const { point, at, expiryS, goodForMs, target, ...said } = message;
     const limitMs = Math.min(commands.max_age, goodForMs);
-    // What lay in the socket is as old as it is, and may be taken for as old as the gap. A stop is never too old.
+    // A message from the socket is as old as it is, and may be taken for as old as the gap. A stop is never too old.
     const isOld = this.#world.isFromSocket && message.word !== "stop";
     const sentAt = isOld ? due : now;
     if (isOld) this.#world.journalist.saw("a command that lay in the socket");
     const mayBeOld = isOld || (this.#world.isUnproven && message.word !== "stop");
     const ageMs = mayBeOld ? now - (this.#world.gap?.from ?? now) + lookEveryMs : 0;
-    // What ends by itself counts from its arrival, so none begins after its end.
+    // A lease counts from the arrival, so none begins after its end.
     const leaseMs = 1_000 * Number(/"for":"(\d+)s"/.exec(message.payload)?.[1] ?? Infinity);
     const ownMs = Math.min(limitMs, (expiryS ?? Infinity) * 1_000);
     const latestPostAt = Math.min(
@@ -267,7 +270,7 @@ export class Workload {
     };
   }
 
-  /** A rule of the limits has something sent: as a delivery of its own, with a tag of its own. */
+  /** A rule's command, as a delivery with its own tag. */
   ruleSends(bridge: Bridge, request: CommandRequest): CommandRequest {
     const { command, id, by } = JSON.parse(Buffer.from(request.payload).toString()) as Record<string, string>;
     const point = this.#points.find(
@@ -292,7 +295,7 @@ export class Workload {
     return { ...request, payload: Buffer.from(payload) };
   }
 
-  /** A member of a group is sent its command: as a delivery of its own, with a tag of its own. */
+  /** A group's command to a member, as a delivery with its own tag. */
   groupSends(bridge: Bridge, request: CommandRequest): CommandRequest {
     const point = this.#points.find(
       ({ controllerId, settings }) =>
@@ -315,7 +318,7 @@ export class Workload {
     return commands.dry_run ? "a dry run" : null;
   }
 
-  /** What the configuration forbids. */
+  /** Why the configuration forbids it; null if it does not. */
   #standing({ point, at, expiryS }: Message): string | null {
     const { commands } = this.#world.scenario.configuration;
     if (commands.read_only || point?.settings.readOnly === true) return "read-only";

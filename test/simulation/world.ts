@@ -17,17 +17,17 @@ import { settled, WallClock, worldTime } from "./time.js";
 import { calmNetwork, Wire } from "./wire.js";
 import { Workload } from "./workload.js";
 
-/** What one seed came to; plain data, as it travels between processes. */
+/** The outcome of one seed; plain data, as it travels between processes. */
 export interface Run {
   readonly seed: number;
-  /** Of the whole history: the same seed gives the same digest. */
+  /** Digest of the whole history: the same seed gives the same one. */
   readonly digest: string;
   readonly lines: number;
   readonly commands: number;
   readonly posts: number;
   readonly boots: number;
   readonly sometimes: Readonly<Record<string, number>>;
-  /** What went wrong, ready to be read; null when nothing did. */
+  /** What went wrong, as readable text; null for nothing. */
   readonly failure: string | null;
   /** `S4` and the like, or `crash`. */
   readonly invariant: string | null;
@@ -38,7 +38,7 @@ export async function simulate(seed: number, hours: number, onLine?: (line: stri
   const scenario = await scenarioOf(seed, hours);
   const world = new World(scenario);
   const { journalist } = world;
-  // What is imported later comes when the machine has the time for it, which no virtual clock knows.
+  // Late imports take real time, which no virtual clock knows.
   await loadAhead(world);
   if (onLine) journalist.onLine = onLine;
   let error: Error | null = null;
@@ -82,13 +82,13 @@ function runOf(
 
 const epoch = Date.parse("2026-03-01T08:00:00Z");
 
-/** From waking until what is asked then is answered, ms. */
+/** The time from waking until a question asked then is answered, in ms. */
 const provenWithinMs = 2;
 
 /** The simulated world of one seed: time, network, platform, disk, broker, people, and one bridge after the other. */
 export class World {
   readonly scenario: Scenario;
-  /** What the next run is started with. */
+  /** The configuration for the next run. */
   configuration: Configuration;
   readonly time = worldTime();
   readonly wall: WallClock;
@@ -101,23 +101,23 @@ export class World {
   readonly control: SimulatorControl;
   readonly bridgeChance: Chance;
   readonly linkChance: Chance;
-  /** What the broker holds. */
+  /** The broker's retained messages. */
   readonly retained = new Map<string, string>();
   readonly workload: Workload;
   readonly accidents: Accidents;
   readonly #station: WeatherStation | null;
   readonly caretaker: Caretaker;
-  /** From then on every fault is over, for good. */
+  /** From this time on every fault is over for good. */
   readonly calmFrom: number;
   bridge: Bridge | null = null;
   readonly #bridges: Bridge[] = [];
-  /** When the machine was stalled last, for what a latency may be judged by. */
+  /** When the machine was last stalled, which excuses latencies. */
   lastStallAt = -Infinity;
-  /** When the broker's side of a link came up last. */
+  /** When the broker's side of a link last came up. */
   linkedAt = -Infinity;
-  /** The newest time in which the process stood still for long enough to notice it. */
+  /** The newest gap of the process that was long enough to be noticed. */
   gap: { readonly from: number; readonly until: number } | null = null;
-  /** When the disk could be written again; Infinity while it cannot. */
+  /** When the disk became writable again; Infinity while it is not. */
   lastDiskTroubleAt = -Infinity;
   boots = 0;
   linesAtFailure: readonly string[] = [];
@@ -156,17 +156,17 @@ export class World {
     return epoch + this.time.now;
   }
 
-  /** How far the clock of the bridge's machine is ahead. */
+  /** The lead of the bridge's machine's clock. */
   get clockOff(): number {
     return this.wall.now() - this.platformNow;
   }
 
-  /** Whether what comes to the bridge now was sent while its process stood still, and lay in its socket. */
+  /** Whether a message that arrives now was sent while the process stood still, and lay in its socket. */
   get isFromSocket(): boolean {
     return this.gap !== null && this.time.due < this.time.now && this.time.due >= this.gap.from;
   }
 
-  /** Whether the process has only just woken, and no broker has proven yet that what comes is new. */
+  /** Whether the process has just woken, and no broker has proven yet that messages are new. */
   get isUnproven(): boolean {
     return this.gap !== null && this.time.now - this.gap.until <= provenWithinMs;
   }
@@ -175,7 +175,7 @@ export class World {
     return this.time.now >= this.calmFrom;
   }
 
-  /** These platforms show where a window is while it travels. */
+  /** Whether the platform shows a window's position while it travels. */
   get showsTravel(): boolean {
     const { profile } = this.scenario;
     return profile === "list" || profile === "text" || this.platform.readings.has("actual_positions");
@@ -195,7 +195,7 @@ export class World {
     await this.#end();
   }
 
-  /** Something in a promise or a callback of the world broke a rule; the run ends with it. */
+  /** A promise or callback of the world broke a rule; the run ends with it. */
   fail(error: unknown): void {
     if (this.#failure !== null) return;
     this.#failure = error instanceof Error ? error : new Error(String(error));
@@ -215,7 +215,7 @@ export class World {
     this.time.in(ms, () => this.guarded(action));
   }
 
-  /** The program starts, after the last one has ended. */
+  /** Starts the program, after the last one has ended. */
   start(): void {
     this.boots += 1;
     const bridge = new Bridge(this, this.boots);
@@ -227,7 +227,7 @@ export class World {
     this.accidents.started();
   }
 
-  /** It is over, and nobody looks at it any more. */
+  /** Frees everything; nobody looks at the world any more. */
   letGo(): void {
     for (const bridge of this.#bridges) bridge.letGo();
   }
@@ -239,7 +239,7 @@ export class World {
     this.#station?.linked();
   }
 
-  /** Whether no value that the register held while the read was under way is what the read says. */
+  /** Whether the read's value differs from everything that the register held while it was under way. */
   isLie(read: Read, raw: RawValue): boolean {
     const number = Number(raw);
     if (this.showsTravel && number >= 0 && number <= 100) return false;
@@ -248,7 +248,7 @@ export class World {
     );
   }
 
-  /** Every value a register really held between two instants of the world, newest first. */
+  /** Every value that a register really held between two instants of the world, newest first. */
   heldBetween(code: string, address: string, from: number, to: number): readonly string[] {
     return this.#held(code, address, from, to).map(({ value }) => value);
   }
@@ -289,7 +289,7 @@ export class World {
     this.bridge.connect();
   }
 
-  /** A clean stop at the very end leaves no timer behind. */
+  /** A clean stop at the end must leave no timer behind. */
   async #end(): Promise<void> {
     const { bridge } = this;
     if (bridge === null) return;

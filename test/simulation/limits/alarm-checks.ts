@@ -2,34 +2,34 @@ import type { BridgeEvent } from "../../../src/greenhouse/events.js";
 import type { Bridge } from "../bridge.js";
 import { LimitCheck } from "./limit-book.js";
 
-/** What nothing waits for is written so soon. */
+/** A record that nothing waits for is written within this time. */
 const writtenWithinMs = 1_000;
 
 interface Told {
   isOn: boolean;
   at: number;
-  /** A crash may have taken what was told. */
+  /** Whether a crash may have lost the report. */
   isUncertain: boolean;
 }
 
-/** What a person has seen of an alarm that is on. */
+/** An acknowledgement of an alarm that is on. */
 interface Acknowledged {
   readonly since: string | undefined;
   readonly at: number;
   readonly boot: number | undefined;
-  /** A crash may have taken it. */
+  /** Whether a crash may have lost it. */
   isUncertain: boolean;
 }
 
 /**
- * S20: every alarm is raised once and cleared once, and shown so; that a person has seen it clears nothing, and is shown until it is
- * over, by later runs too.
+ * S20: every alarm is raised once, cleared once, and shown accordingly. An acknowledgement clears nothing, and is shown
+ * until the alarm is over, also by later runs.
  */
 export class AlarmChecks extends LimitCheck {
   readonly #told = new Map<string, Told>();
-  /** What the broker holds below `alarm/`. */
+  /** The broker's topics below `alarm/`. */
   readonly #topics = new Map<string, string>();
-  /** What came within a flood was not told one by one. */
+  /** Changes during a flood, which are not reported one by one. */
   readonly #changedAt = new Map<string, number>();
   readonly #untold = new Set<string>();
   readonly #acknowledged = new Map<string, Acknowledged>();
@@ -40,7 +40,7 @@ export class AlarmChecks extends LimitCheck {
     return shown === "active" || shown === "acknowledged";
   }
 
-  /** Those that are on. */
+  /** The alarms that are on. */
   on(): readonly string[] {
     return [...this.#topics.keys()].filter((id) => this.isOn(id));
   }
@@ -54,7 +54,7 @@ export class AlarmChecks extends LimitCheck {
     return text === "" ? {} : (JSON.parse(text) as { state: string; since: string });
   }
 
-  /** Somebody says that he has seen alarms; `ask` tells which these were. */
+  /** Somebody acknowledges alarms; `ask` returns which. */
   acknowledge(ask: () => readonly string[]): void {
     const { bridge, time } = this.world;
     const before = this.on().join();
@@ -83,7 +83,7 @@ export class AlarmChecks extends LimitCheck {
     );
   }
 
-  /** A message on an alarm's topic; also what the broker does not hear. */
+  /** Notes a message on an alarm's topic, also one that the broker does not hear. */
   published(id: string, payload: string): void {
     const { bridge } = this.world;
     const wasOn = this.isOn(id);
@@ -92,7 +92,7 @@ export class AlarmChecks extends LimitCheck {
     if (id === "flood") this.#isFlood = this.isOn(id);
     const { now } = this.world.time;
     if (wasOn !== this.isOn(id)) this.#changedAt.set(id, now);
-    // Also the one that made it a flood.
+    // Also the alarm that made it a flood.
     if (this.#isFlood) for (const [one, at] of this.#changedAt) if (at === now) this.#untold.add(one);
     this.world.journalist.note("alarm", { id, state: this.#shown(id), boot: bridge?.boot });
   }
@@ -117,7 +117,7 @@ export class AlarmChecks extends LimitCheck {
       if (seen.at >= Math.min(lostFrom, now - writtenWithinMs)) seen.isUncertain = true;
   }
 
-  /** A guard whose value is gone for long is alarmed. */
+  /** A guard without a value for a long time must have an alarm. */
   look({ clock, boot }: Bridge): void {
     const { time, lastStallAt } = this.world;
     const upMs = clock.monotonic();

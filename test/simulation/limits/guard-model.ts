@@ -1,5 +1,6 @@
 /*
- * One guard as the contract tells it, for the checks alone; nothing of the product's own rules is used. Instants are the world's ms.
+ * One guard by the contract, only for the checks; none of the product's own rules are used. Instants are the world's
+ * ms.
  */
 
 type Value = string | number | boolean | null;
@@ -27,7 +28,7 @@ export interface Seen {
 
 const absent = new Set(["", "null", "unknown", "unavailable"]);
 
-/** What a message on a weather topic says, by the configured path; null for nothing. */
+/** The value in a message on a weather topic, by the configured path; null for none. */
 export function saidBy(text: string, field: string | undefined): Value {
   let found: unknown = text;
   try {
@@ -47,7 +48,7 @@ const inside = (value: unknown, key: string): unknown =>
 const listed = (words: string | readonly string[] | undefined): readonly string[] =>
   words === undefined ? [] : typeof words === "string" ? [words] : words;
 
-/** Whether the condition is true of a value: `begins` beyond the limit, `lasts` until it is back beyond `clear_at`. */
+/** Whether the condition is true for a value: `begins` beyond the limit, `lasts` until it is back beyond `clear_at`. */
 export function isTrueOf(guard: GuardSection, value: Value, which: "begins" | "lasts"): boolean {
   const { above, below, clear_at: clearAt } = guard;
   if (above !== undefined) return Number(value) > (which === "begins" ? above : (clearAt ?? above));
@@ -57,7 +58,7 @@ export function isTrueOf(guard: GuardSection, value: Value, which: "begins" | "l
   return !listed(guard.is_not).some((one) => one.toLowerCase() === word);
 }
 
-/** Whether an allowance has a word or a degree. */
+/** Whether an allowance contains a word or a degree. */
 export function isAllowed(allow: readonly string[], word: string): boolean {
   if (word === "stop" || allow.includes(word)) return true;
   if (!/^\d+$/.test(word)) return false;
@@ -69,16 +70,16 @@ export function isAllowed(allow: readonly string[], word: string): boolean {
 
 const needsNumber = ({ above, below }: GuardSection) => above !== undefined || below !== undefined;
 
-/** A time in which the condition is what it sends for: begun, and not let go since. */
+/** A time for which the guard sends its command: it began and has not ended since. */
 export interface Beginning {
   readonly at: number;
-  /** Commands that it sent, in their order, by their sender's tag. */
+  /** Its commands in order, by their sender's tag. */
   readonly sent: string[];
-  /** Nobody can tell whether the disk knows of it. */
+  /** Whether it is unknown if the disk has it. */
   isUncertain: boolean;
 }
 
-/** A guard on something that is read: whether it holds, and since when. */
+/** A guard on a read value: whether it holds, and since when. */
 export class GuardModel {
   readonly guard: GuardSection;
   /** Without a kept state it begins as holding. */
@@ -87,9 +88,12 @@ export class GuardModel {
   #wasLost = false;
   #calmSince: number | null = null;
   #heldLast = 0;
-  /** What it was before each of its newest changes. */
+  /** Its state before each of its newest changes. */
   #changes: { readonly at: number; readonly held: boolean }[] = [];
-  /** A power cut or a bad disk may have taken what it was: it may owe what it sends for a beginning that is over. */
+  /**
+   * Whether a power cut or a bad disk may have lost its state: it may still owe its command for a beginning that is
+   * over.
+   */
   #isUncertain = false;
   seenAt: number | null = null;
   blindSince = 0;
@@ -108,7 +112,7 @@ export class GuardModel {
     return this.#isUncertain;
   }
 
-  /** Its value, or that there is none any more. */
+  /** Takes a new value, or its loss. */
   reads({ value, isGood }: Seen, now: number): void {
     this.#pass(now);
     if (this.holds(now)) this.#heldLast = now;
@@ -126,7 +130,7 @@ export class GuardModel {
     this.seenAt ??= now;
     this.value = value;
     if (isTrueOf(this.guard, value, "begins")) {
-      // Where the disk may not know that it was let go, nobody can tell whether it begins.
+      // If the disk may not know that it had cleared, it is unknown whether this is a new beginning.
       const isUncertain = this.#isUncertain;
       this.#set(true, now);
       this.#calmSince = null;
@@ -152,7 +156,7 @@ export class GuardModel {
     this.#wasLost = true;
   }
 
-  /** Time alone lets it go. */
+  /** Clears it by time alone. */
   #pass(now: number): void {
     if (!this.#held || this.#calmSince === null || now - this.#calmSince < this.guard.clear_after) return;
     this.#heldLast = Math.max(this.#heldLast, this.#calmSince + this.guard.clear_after);
@@ -172,7 +176,7 @@ export class GuardModel {
     return this.#isBlind || this.#held || this.#wasLost;
   }
 
-  /** Whether it surely holds: a little time and what the disk may have lost are in its favour. */
+  /** Whether it surely holds, with allowance for small delays and for losses of the disk. */
   mustHold(now: number): boolean {
     if (!this.holds(now)) return false;
     if (this.#isBlind) return true;
@@ -186,13 +190,13 @@ export class GuardModel {
     return this.holds(now) || this.#isUncertain || this.#heldLast >= since - 2;
   }
 
-  /** Nobody looked in between, so that what has to be good in one piece begins anew. */
+  /** A time without checks: a pause that must be uninterrupted begins anew. */
   unwatched(from: number, until: number): void {
     this.#pass(from);
     if (this.#calmSince !== null && this.#held) this.#calmSince = until;
   }
 
-  /** The program has ended, perhaps with the power; `lostFrom` is from when on the disk may not know. */
+  /** The program has ended, perhaps by a power cut; the disk may lack everything since `lostFrom`. */
   ended(now: number, lostFrom: number): void {
     this.#pass(now);
     if (this.holds(now)) this.#heldLast = now;

@@ -11,7 +11,7 @@ interface Heard {
   readonly at: number;
 }
 
-/** What everybody outside can know of all limits: what was said on topics, shown, sent and told. */
+/** What an outside observer can know of all limits, from topics, states, commands and events. */
 export class LimitBook {
   readonly world: World;
   readonly limited = new Map<string, Limited>();
@@ -62,13 +62,13 @@ export class LimitBook {
         for (const model of one.models.values()) if (model.guard[of] === id) yield model;
   }
 
-  /** A sensor or a running status as it is published. */
+  /** A published sensor or running status. */
   read(code: string, of: "sensor" | "status", id: string, seen: Seen): void {
     const { now } = this.world.time;
     for (const model of this.#modelsOf(id, of, code)) model.reads(seen, now);
   }
 
-  /** What was said too long ago counts no more. */
+  /** Drops values that are too old. */
   lose(now: number): void {
     for (const [name, { at }] of this.#heard) {
       const staleAt = at + (this.#weather[name]?.stale_after ?? 0) + 1;
@@ -79,7 +79,7 @@ export class LimitBook {
     }
   }
 
-  /** From then until now nobody looked. */
+  /** Nothing was checked from then until now. */
   unwatched(from: number): void {
     const { now } = this.world.time;
     for (const one of this.limited.values())
@@ -98,7 +98,7 @@ export class LimitBook {
     }
   }
 
-  /** Commands taken by this run of the program that have not ended. */
+  /** Commands accepted by this run that have not ended. */
   unfinished({ code, id }: Limited): readonly Ask[] {
     const { journalist, bridge, disk } = this.world;
     return journalist
@@ -106,7 +106,7 @@ export class LimitBook {
       .slice(-40)
       .filter(({ phases, posts, dryRun, word, rule }) => {
         const last = phases.at(-1);
-        // Without the directory nothing of it is sent any more; that it is refused is told once it is back.
+        // Without the directory nothing of it is sent any more; its refusal is published once the directory is back.
         if (disk.gone && rule === null && posts.length === 0 && last?.phase === "checking") return false;
         return (
           last !== undefined &&
@@ -118,7 +118,7 @@ export class LimitBook {
       });
   }
 
-  /** Until when it moves, for sure (`must`) or perhaps. */
+  /** Until when it moves, certainly (`must`) or perhaps (`may`). */
   movesUntil(one: Limited, which: "must" | "may"): number {
     let until = -Infinity;
     const { now } = this.world.time;
@@ -139,7 +139,10 @@ export class LimitBook {
     return until;
   }
 
-  /** What an earlier run kept says when by a clock that may have been set since, and was read at the start. */
+  /**
+   * Whether the clock is the same as then: an earlier run dated its records by its clock, which may have been set
+   * since.
+   */
   #isClockAsThen({ boot, clockOff }: Pick<Move, "boot" | "clockOff">): boolean {
     const { bridge, clockOff: now } = this.world;
     return (
@@ -147,7 +150,7 @@ export class LimitBook {
     );
   }
 
-  /** By how much a run may be wrong about when that was, ms: where its clock is not to be trusted, the platform's counts, in whole seconds. */
+  /** How wrong a run may date it, in ms. If its clock is not trusted the platform's counts, in whole seconds. */
   clockErrorMs({ boot, clockOff }: Pick<Move, "boot" | "clockOff">): number {
     const { bridge, clockOff: now } = this.world;
     if (boot === bridge?.boot) return 0;
@@ -168,7 +171,7 @@ export class LimitBook {
       .some(({ word, posts, at: askedAt }) => word === "stop" && posts.length > 0 && askedAt >= at - 200_000);
   }
 
-  /** Nothing outside keeps back what a rule sends there. */
+  /** Whether nothing outside prevents a rule's command there. */
   isFree(one: Limited, word: string): boolean {
     const { bridge, scenario } = this.world;
     const controller = bridge?.store?.get(one.code);
@@ -177,7 +180,7 @@ export class LimitBook {
     return Object.values(one.limits?.guards ?? {}).every(({ allow }) => isAllowed(allow, word));
   }
 
-  /** Whether a guard surely holds now, and why, for a message; null where it may be clear. */
+  /** Why a guard surely holds now, for a message; null if it may be clear. */
   mustHold(one: Limited, name: string): string | null {
     const { now } = this.world.time;
     this.lose(now);
@@ -195,7 +198,7 @@ export class LimitBook {
     this.lose(now);
     const model = one.models.get(name);
     if (model !== undefined) return model.mayHoldSince(since, now);
-    // What another was about to do then, nobody can tell any more.
+    // It is unknown what another actuator was about to do then.
     return one.watching.has(name);
   }
 
@@ -204,7 +207,7 @@ export class LimitBook {
     const { bridge, time } = this.world;
     if (other === undefined) return "there is no such actuator";
     const shown = bridge?.store?.get(other.code)?.actuators.get(other.id);
-    // What is uncertain is how far it is open: its word was read, and no guard here asks for a degree.
+    // Only its position is uncertain: its word was read, and no guard here looks at a degree.
     const isRead = shown?.quality === "good" || shown?.quality === "uncertain";
     if (shown === undefined || shown.state === null || !isRead) return `${other.id} is not good`;
     const unfinished = this.unfinished(other);
@@ -220,7 +223,7 @@ export class LimitBook {
   }
 }
 
-/** Watches over some rules of the contract about limits. */
+/** Watches some rules of the contract about limits. */
 export abstract class LimitCheck extends Check {
   protected readonly limits: LimitBook;
 
@@ -230,7 +233,7 @@ export abstract class LimitCheck extends Check {
   }
 }
 
-/** When POSTs of a movement began, and, for the longest it may take, ended. */
+/** When POSTs of a movement began; for its longest duration, when they ended. */
 const timesOf = ({ at, ask, posts }: Move, which: "must" | "may"): readonly number[] => {
   if (ask === null) return [at];
   if (which === "must")

@@ -11,20 +11,20 @@ import { LimitBook } from "./limit-book.js";
 import { isStart, type Limited } from "./limited.js";
 import { LeaseChecks, PauseChecks, RuleChecks } from "./rule-checks.js";
 
-/** The disk has what was to be kept within this, unless something is wrong with it. */
+/** A healthy disk has a record within this time. */
 const keptWithinMs = 60_000;
-/** What says that an actuator moved without a command that is under way: it is a start, and ends a lease. */
+/** Events about a movement without an open command, which counts as a start and ends a lease. */
 const ofOthers: ReadonlySet<BridgeEvent["type"]> = new Set([
   "changed_elsewhere",
   "ended_by_itself",
   "late_execution",
 ]);
-/** `polling.stale_after` where nothing else is configured. */
+/** The default of `polling.stale_after`. */
 const staleAfterMs = 15 * 60_000;
 
 /**
- * S17 to S23, judged from what is said on topics, shown, sent and told: no POST against a guard, a lock or a hold; pauses; leases;
- * alarms; what rules send; interlocks; what is said to be allowed.
+ * S17 to S23, judged from topics, states, commands and events: no POST against a guard, lock or hold; pauses; leases;
+ * alarms; commands of rules; interlocks; published allowances.
  */
 export class LimitChecks extends Check {
   readonly limits = new LimitBook(this.world);
@@ -55,7 +55,7 @@ export class LimitChecks extends Check {
       if (earlier?.state !== state || earlier.quality !== quality)
         this.limits.read(code, "status", id, { value: state, isGood: quality === "good" });
     }
-    // The device has it no more.
+    // The device does not have it any more.
     for (const id of before?.keys() ?? [])
       if (!after.has(id)) this.limits.read(code, "status", id, { value: null, isGood: false });
   }
@@ -70,7 +70,7 @@ export class LimitChecks extends Check {
     this.rules.changedElsewhere(one);
   }
 
-  /** A rule of the limits has something sent; `by` is what everybody is told of who sends it. */
+  /** A rule of the limits sends a command; `by` is the published sender. */
   ruleSends(ask: Ask, by: string): void {
     const one = this.limits.of(ask);
     if (one === undefined) return;
@@ -80,12 +80,12 @@ export class LimitChecks extends Check {
     else this.broken("S21", `${by} sends to ${one.code}/${one.id}`);
   }
 
-  /** Nothing is locked where a lock was in force. */
+  /** Nothing is locked although a lock was in force. */
   lockLost({ code, id }: Limited): void {
     this.broken("S17", `the lock of ${code}/${id} is lost`);
   }
 
-  /** What was sent for an equal command was sent for this one too. */
+  /** A POST for an equal command counts for this one too. */
   takesOver(ask: Ask): void {
     const { journalist } = this.world;
     const last = ask.donor?.posts.at(-1);
@@ -93,7 +93,7 @@ export class LimitChecks extends Check {
       this.broken("S21", `${ask.by} of a rule takes over what ${ask.donor?.by ?? ""} has sent`);
     const read = last && journalist.readsSince(ask.code, last.address, last.endedAt ?? Infinity).at(-1);
     if (last !== undefined && read !== undefined) {
-      // A poll since then counts as well.
+      // A later poll counts as well.
       const newest = journalist.polledSince(ask.code, last.address, read.begunAt) ?? read.raw;
       const meant = ask.settings === null ? [] : alsoMeans(ask.readings, ask.settings, last.value);
       const goesToDegree = [last.value, ...meant].some(isDegree);
@@ -154,7 +154,7 @@ export class LimitChecks extends Check {
     this.broken("S17", `a POST of ${ask.by} to ${one.code}/${one.id}, which ${hold.ask.by} holds`);
   }
 
-  /** S22: an interlock on exactly those results that one kept back, and it says the truth. */
+  /** S22: exactly the results that a limit prevented have an interlock, and it is true. */
   result(ask: Ask, result: CommandResult): void {
     const { outcome, reason, interlock } = result;
     const tell = `${ask.by} (${ask.word ?? ask.payload}) ended ${outcome} ${reason ?? ""}`;
@@ -184,10 +184,10 @@ export class LimitChecks extends Check {
       if (one.lock === null && one.lastLockedAt < ask.at - 2) wrong("it was not locked");
     } else if (rule === "hold") {
       if (ask.rule !== null || ask.holdMs !== null) wrong("no hold concerns it");
-      // One that ended already holds it too, before anybody is told.
+      // A command that has ended already holds it too, before that is published.
       const lane = journalist.lane(one.code, one.id);
-      // One of an earlier run ends by the clock, once the platform has said what time it is, or gave none for long. Its end was
-      // written by a clock that may have been another one than today's.
+      // A hold of an earlier run ends by the clock, once the platform has given the time, or none for long. Its end may
+      // have been written by a different clock.
       const startedAt = journalist.startedAt.get(ask.boot) ?? 0;
       const isClockOff = Math.abs(this.world.clockOff) >= 1_000;
       const mayBeUnjudged = isClockOff || ask.at < startedAt + staleAfterMs;
@@ -207,14 +207,14 @@ export class LimitChecks extends Check {
       if (guard === undefined) wrong("there is no such guard");
       else if (isAllowed(guard.allow, ask.word ?? "") && one.section.kind !== "light")
         wrong("it allows this");
-      // A stalled program may have missed the moment at which time let it go.
+      // A stalled program may have missed the moment at which time cleared it.
       else if (lastStallAt < time.now - 1_200_000 && !this.limits.mayHoldSince(one, rule, ask.at))
         wrong("it did not hold");
       else if (quality === "good" && value === null) wrong("a good value that is none");
     }
   }
 
-  /** Now and then: what is said to be allowed, leases, alarms, what rules owe. */
+  /** Checks allowances, leases, alarms and what rules owe, at intervals. */
   look(): void {
     const { bridge } = this.world;
     if (bridge === null || !bridge.clock.isAlive || bridge.isStopping || bridge.isStarting) return;
@@ -227,10 +227,10 @@ export class LimitChecks extends Check {
     this.alarms.look(bridge);
   }
 
-  /** S23: what is said to be allowed is never more than may be sent. */
+  /** S23: the published allowance is never more than may be sent. */
   #checkAllowed({ store }: Bridge, one: Limited): void {
     const allowed = store?.get(one.code)?.actuators.get(one.id)?.restrictions?.allowed;
-    // What a stall held up has its turn after it.
+    // After a stall, delayed work is done first.
     if (allowed === undefined || this.world.lastStallAt > this.world.time.now - 5_000) return;
     for (const [name, { allow }] of Object.entries(one.limits?.guards ?? {})) {
       if (one.watching.has(name)) continue;
@@ -266,7 +266,7 @@ export class LimitChecks extends Check {
     this.#checkClear();
   }
 
-  /** L6: no guard on the weather goes on holding once it may not. */
+  /** L6: no guard on the weather holds longer than it may. */
   #checkClear(): void {
     const { world } = this.limits;
     for (const one of this.limits.limited.values())

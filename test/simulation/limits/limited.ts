@@ -8,26 +8,26 @@ type LimitsSection = NonNullable<ActuatorSection["limits"]>;
 
 export const isStart = (word: string | null): boolean => word !== null && word !== "stop" && word !== "off";
 
-/** What moved an actuator. */
+/** A movement of an actuator, and its cause. */
 export interface Move {
   readonly at: number;
   readonly boot: Boot;
   readonly word: string;
-  /** Null where somebody else did. */
+  /** Null if somebody else moved it. */
   readonly ask: Ask | null;
   readonly posts: Post[];
-  /** The machine's clock minus the true time then: what is kept is kept in its time. */
+  /** The machine's clock minus the true time then, as records are dated by that clock. */
   readonly clockOff: number;
-  /** The disk may not know it. */
+  /** Whether the disk may lack it. */
   isUncertain: boolean;
 }
 
-/** What a command keeps up for a time. */
+/** A lease or hold of a command. */
 export interface Kept {
   readonly ask: Ask;
   readonly until: number;
   readonly clockOff: number;
-  /** Perhaps it is over, or was never kept. */
+  /** Whether it may be over, or may never have been saved. */
   isUncertain: boolean;
 }
 
@@ -39,20 +39,23 @@ export interface Lease extends Kept {
 interface LockHeld {
   readonly from: number;
   readonly until: number;
-  /** It is being set or lifted: nobody can tell yet. */
+  /** Whether it is being set or removed, so that it is unknown. */
   isUncertain: boolean;
 }
 
 const degreeKinds = new Set(["skylight", "shade_curtain", "thermal_curtain", "side_vent", "positioner"]);
 
-/** What is in force at one actuator by the contract, as far as anybody outside can know. Instants are the world's ms. */
+/**
+ * What is in force at one actuator by the contract, as far as an outside observer can know. Instants are the world's
+ * ms.
+ */
 export class Limited {
   readonly code: string;
   readonly controllerId: string;
   readonly id: string;
   readonly section: ActuatorSection;
   readonly limits: LimitsSection | null;
-  /** Guards on something that is read, by name. */
+  /** Guards on read values, by name. */
   readonly models: ReadonlyMap<string, GuardModel>;
   /** Guards on actuators, by name. */
   readonly watching: ReadonlyMap<string, GuardSection>;
@@ -81,7 +84,7 @@ export class Limited {
     return this.section.travel_time;
   }
 
-  /** The word that ends a lease of it; null where none does. */
+  /** The word that ends its lease; null for none. */
   get endsWith(): string | null {
     if (this.limits?.ends_with !== undefined) return this.limits.ends_with;
     const { kind } = this.section;
@@ -100,7 +103,7 @@ export class Limited {
     this.begins(ask);
   }
 
-  /** It was moved elsewhere: that ends a lease, unless it is a command of ours that was carried out late, which has to end as it was to. */
+  /** It was moved from elsewhere, which ends a lease. A command of ours that took effect late still ends as planned. */
   movedElsewhere(word: string, isOwn: boolean): void {
     this.#moved({ boot: this.#world.bridge?.boot ?? 0, word, ask: null, posts: [] });
     if (!isOwn || this.lease?.word !== word) this.lease = null;
@@ -112,7 +115,7 @@ export class Limited {
     this.moves = [...recent, { ...about, at: time.now, clockOff, isUncertain: false }];
   }
 
-  /** It was sent, or an equal one whose read-backs it takes over: its lease and its hold are in force. */
+  /** It was sent, or shares an equal command's read-backs: its lease and hold are in force. */
   begins(ask: Ask): void {
     const lease = this.#leaseFor(ask);
     if (lease !== null && lease !== this.lease) {
@@ -127,21 +130,21 @@ export class Limited {
     if (ask.holdMs !== null) this.hold = { ask, until: ask.at + ask.holdMs, clockOff, isUncertain };
   }
 
-  /** How long a command counts by the contract, ms; null where it has no end. */
+  /** How long a command counts by the contract, in ms; null for no end. */
   #termOf({ word, forMs }: Ask): number | null {
     if (word === null || word === "stop" || word === this.endsWith) return null;
     if (forMs !== null) return forMs;
     return word === "auto" ? null : (this.limits?.for ?? this.limits?.at_most ?? null);
   }
 
-  /** The lease that a command begins or renews; the same one where it leaves it as it is. */
+  /** The lease that a command begins or renews; the same one if it stays unchanged. */
   #leaseFor(ask: Ask): Lease | null {
     const ms = this.#termOf(ask);
     const { endsWith, lease: running } = this;
     if (ms === null || endsWith === null || ask.word === null) return null;
     if (running !== null && running.word === ask.word && ask.forMs === null) return running;
     const { clockOff } = this.#world;
-    // Perhaps an earlier one is in force again, whose deadline stays.
+    // An earlier lease may be in force again, with its own end.
     const isUncertain = running?.isUncertain === true && ask.forMs === null;
     return { ask, word: ask.word, endsWith, until: ask.at + ms, clockOff, isUncertain };
   }
@@ -151,11 +154,12 @@ export class Limited {
     const isOfNow = ask.boot === this.#world.bridge?.boot;
     if (!isOfNow && ask.posts.length === 0 && !ask.dryRun) this.#mayHaveBegun(ask);
     if (outcome === "confirmed" || outcome === "already") this.#shows(ask, outcome === "already" && isOfNow);
-    // Perhaps the one before is in force again.
+    // The earlier lease may be in force again.
     else if ((outcome === "rejected" || outcome === "failed") && this.lease?.ask === ask)
       this.lease.isUncertain = true;
     if (ask.holdMs === null) return;
-    // What a run was about to send when it was killed may have left, as far as the next one knows, and its hold is the newer one.
+    // The next run does not know whether a command left that the killed run was about to send. Its hold would be the
+    // newer one.
     if (outcome === "unknown" && !isOfNow && this.hold !== null) this.hold.isUncertain = true;
     const isGone = outcome === "rejected" || outcome === "failed" || outcome === "refused";
     if (isGone && this.hold?.ask === ask) this.hold.isUncertain = true;
@@ -163,28 +167,28 @@ export class Limited {
     if (this.hold?.ask === ask) this.lastHeldAt = Math.max(this.lastHeldAt, this.hold.until);
   }
 
-  /** What a run was about to send when it ended may have left, as far as the next one knows: its lease is kept. */
+  /** A command that a run was about to send when it ended may have left, so its lease is kept. */
   #mayHaveBegun(ask: Ask): void {
     const next = this.#leaseFor(ask);
     if (next === null || (this.lease !== null && this.lease.ask.at >= ask.at)) return;
     this.lease = next === this.lease ? next : { ...next, isUncertain: true };
   }
 
-  /** What it wanted is so; with `isUnsent` without a POST of this run. */
+  /** The platform shows what it wanted; with `isUnsent` without a POST of this run. */
   #shows(ask: Ask, isUnsent: boolean): void {
     const { lease } = this;
     if (lease !== null && lease.ask === ask) return;
     const next = this.#leaseFor(ask);
     if (next !== null) {
-      // Nothing was sent: whether it is on disk, nobody outside can tell.
+      // Nothing was sent, so nobody outside knows whether it is on disk.
       if (isUnsent && next !== lease && !ask.dryRun) this.lease = { ...next, isUncertain: true };
       else if (next !== lease && lease !== null) lease.isUncertain = true;
       return;
     }
     if (ask.dryRun || lease === null || lease.word === ask.word) return;
-    // One that was sent before the lease began and shows only now ends it all the same, or not; so does a stop.
+    // A command sent before the lease began that shows only now may end it or not; so may a stop.
     const isStop = ask.word === "stop" && ask.word !== lease.endsWith;
-    // Where the one before may be in force again, its word may have been this one.
+    // If the earlier lease may be in force again, its word may have been this one.
     if (!isStop && !lease.isUncertain && ask.at >= lease.ask.at) this.lease = null;
     else lease.isUncertain = true;
   }

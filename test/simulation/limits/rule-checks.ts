@@ -7,20 +7,22 @@ import { LimitCheck } from "./limit-book.js";
 import { isStart, type Lease, type Limited, type Move } from "./limited.js";
 import type { World } from "../world.js";
 
-/** Where nothing keeps it back, an end goes out within this: what kept it back is looked at every 30 s. */
+/** Without a hindrance an end is sent within this time: hindrances are checked every 30 s. */
 const soonMs = 45_000;
-/** Who is told, within this, that an end did not come about. */
+/** Within this time an alarm says that an end failed. */
 const alarmedMs = 420_000;
-/** A slow disk has a record by then. */
+/** Even a slow disk has a record within this time. */
 const toldWithinMs = 15_000;
 
-/** S19: every lease is on disk before its POST, ends, or is alarmed; and none ends before its time. */
+/** S19: every lease is on disk before its POST, and ends or has an alarm; none ends too early. */
 export class LeaseChecks extends LimitCheck {
   readonly #owed = new Owed(this.world);
-  /** Commands of which an end says that they found their value there after their time; each is told as soon as the disk has it. */
+  /**
+   * Commands that must have found their value there after their time, by a lease's end; published once that is on disk.
+   */
   readonly #overSoon = new Map<Ask, { readonly one: Limited; readonly at: number }>();
 
-  /** The bytes of a POST leave: its lease is on disk by then. */
+  /** The bytes of a POST leave: by now its lease is on disk. */
   leaving({ ask }: Post): void {
     const one = ask === null ? undefined : this.limits.of(ask);
     if (ask === null || one?.lease?.ask !== ask || one.lease.isUncertain) return;
@@ -29,7 +31,7 @@ export class LeaseChecks extends LimitCheck {
       this.broken("S19", `a POST of ${ask.by} leaves before its lease is on disk at ${time.now}`);
   }
 
-  /** A lease's end is taken up. */
+  /** A lease's end is sent. */
   ends(one: Limited, ask: Ask): void {
     const { lease } = one;
     const { scenario, time } = this.world;
@@ -45,7 +47,7 @@ export class LeaseChecks extends LimitCheck {
       this.broken("S19", `${one.code}/${one.id} is ended ${Math.round(lease.until - time.now)} ms too early`);
   }
 
-  /** A command that has ended began a lease, perhaps one that is over, or ended one, before anybody is told. */
+  /** Whether an ended command has begun or ended a lease that is not published yet. */
   #isUntold({ code, id }: Limited): boolean {
     return this.world.journalist
       .lane(code, id)
@@ -55,7 +57,7 @@ export class LeaseChecks extends LimitCheck {
       );
   }
 
-  /** A command for a time that was over while it was checked: it may have found its value there. */
+  /** A command whose time was over during its checks; it may have found its value there. */
   #overBeforeTold({ code, id }: Limited): Ask | undefined {
     const { now } = this.world.time;
     return this.world.journalist
@@ -71,7 +73,7 @@ export class LeaseChecks extends LimitCheck {
       );
   }
 
-  /** Whether those of which an end said so have ended as such. */
+  /** Checks that these commands ended as `already`. */
   #lookAtOverSoon(boot: number): void {
     for (const [ask, { one, at }] of this.#overSoon) {
       const isOpen = ask.results.length === 0 && ask.boot === boot;
@@ -82,15 +84,16 @@ export class LeaseChecks extends LimitCheck {
     }
   }
 
-  /** The command of it is over, perhaps badly, and the lease before is in force again. */
+  /** Whether its command is over, perhaps badly, so that the earlier lease is in force again. */
   #mayHaveGone({ isUncertain, ask }: Lease): boolean {
     const isDone = ask.phases.at(-1)?.phase === "done" || this.#isVain(ask);
     return isUncertain || (isDone && ask.results.length === 0);
   }
 
   /**
-   * Nothing of it was accepted, and by now it may have ended so, which is told a moment after what follows from it: by what the platform
-   * said, or when its time to be read back is over. Of what an earlier run sent nobody saw when it ended.
+   * Whether nothing of it was accepted, so that it may have ended so by now, by the platform's answer or at the end of
+   * its read-backs. That is published a moment after its effects. The end of a command sent by an earlier run is
+   * unseen.
    */
   #isVain({ posts: own, donor, settings, word, inherits, boot }: Ask): boolean {
     const posts = own.length > 0 ? own : (donor?.posts ?? []);
@@ -105,7 +108,7 @@ export class LeaseChecks extends LimitCheck {
     return isTold || isRead;
   }
 
-  /** Of an actuator, every few seconds while the bridge runs. */
+  /** Checks an actuator every few seconds while the bridge runs. */
   look({ boot }: Bridge, one: Limited): void {
     this.#lookAtOverSoon(boot);
     const { lease } = one;
@@ -132,7 +135,7 @@ export class LeaseChecks extends LimitCheck {
     return this.world.checks.limits.alarms.isOn(`lease_overrun.${controllerId}.${id}`);
   }
 
-  /** The platform itself holds what it was to end with, or has since an end was sent, or has shown it since. */
+  /** Whether the platform holds the end's value, has held it since an end was sent, or has shown it since. */
   #isOver(one: Limited, lease: Lease): boolean {
     const { endsWith, ask, until } = lease;
     const { settings } = ask;
@@ -146,9 +149,9 @@ export class LeaseChecks extends LimitCheck {
       .find(({ rule, at }) => rule === "lease" && at >= until - 2);
     const held = world.heldBetween(one.code, address, sent?.at ?? now, now);
     if (held.some((each) => sameAs(value, each))) return true;
-    // A window that tells how far it is may have come there by something else.
+    // A window that shows its position may have come there for another reason.
     if (sent === undefined) return false;
-    // Of polls the newest alone is known: one that showed it ended the lease, also where it told what was not so.
+    // Of polls only the newest is known: one that showed the value ended the lease, even if it was a lie.
     const polled = world.journalist.polledSince(one.code, address, sent.at);
     if (polled !== null && shows(ask, step, polled)) lease.isUncertain = true;
     const reads = world.journalist.readsSince(one.code, address, sent.at);
@@ -163,8 +166,8 @@ export class LeaseChecks extends LimitCheck {
   }
 
   /**
-   * What an earlier run let is ended after a first read, as somebody may have moved it meanwhile; while a command is still being
-   * read back and another value is read, that value may be the one from before it, or on the way to its own.
+   * Whether it is still unread: a lease of an earlier run is ended after a first read, as somebody may have moved the
+   * actuator. While a command is being read back, another value may be the old one, or one on its way.
    */
   #isUnread({ ask }: Lease, boot: number): boolean {
     const { journalist } = this.world;
@@ -196,7 +199,7 @@ const hourMs = 3_600_000;
 
 /** S18: rest, reversal and starts per hour, also over restarts. */
 export class PauseChecks extends LimitCheck {
-  /** The first POST of a command of somebody. */
+  /** Checks the first POST of somebody's command. */
   check(one: Limited, ask: Ask): void {
     const { limits } = one;
     if (limits === null || !isStart(ask.word)) return;
@@ -225,7 +228,7 @@ export class PauseChecks extends LimitCheck {
     this.saw("a start where pauses are kept");
   }
 
-  /** When the newest movement ended, at the earliest; null where nobody can tell. */
+  /** The earliest end of the newest movement; null if unknown. */
   #endOf(one: Limited, last: Move): number | null {
     const { bridge } = this.world;
     if (!this.limits.isSure(last) || !isSent(last)) return null;
@@ -239,7 +242,7 @@ export class PauseChecks extends LimitCheck {
     return done === undefined || done.boot !== bridge?.boot || last.boot !== bridge.boot ? null : done.at;
   }
 
-  /** Whether a refusal for a pause can be true. */
+  /** Checks whether a refusal because of a pause can be true. */
   checkRefusal(one: Limited, ask: Ask, rule: string, wrong: (why: string) => void): void {
     const { limits, moves } = one;
     if (limits === null) {
@@ -247,10 +250,10 @@ export class PauseChecks extends LimitCheck {
       return;
     }
     const { clockJumpsPerHour } = this.world.scenario;
-    // What was kept with a clock that was wrong then counts as now.
+    // Movements saved with a wrong clock count as recent.
     if (clockJumpsPerHour > 0) return;
     const recent = moves.filter(({ at, word }) => at >= ask.at - hourMs - 1_000 && isStart(word));
-    // What the disk knew as sent when its process was killed counts, although it may never have left.
+    // A command saved as sent when its process was killed counts, although it may never have left.
     const mayHaveLeft = this.world.journalist
       .lane(one.code, one.id)
       .filter(
@@ -265,7 +268,7 @@ export class PauseChecks extends LimitCheck {
       wrong(`there were ${count} starts`);
     const pauseMs = rule === "rest" ? limits.rest : rule === "reversal" ? limits.reversal : Infinity;
     const longestMs = pauseMs + one.travelMs + 400_000;
-    // What the travel time does not end, its result does, however long the program was down meanwhile.
+    // A movement without a travel time ends with its result, however long the program was down.
     const endedOfLate = this.world.journalist
       .lane(one.code, one.id)
       .some(
@@ -286,19 +289,21 @@ function isOtherWay(before: string, after: string): boolean {
   return after === "auto" || before === "auto" || ways[before] === after;
 }
 
-/** What a guard wants is so, or is not to be sent. */
+/** Outcomes after which the guard's wish is fulfilled, or is not to be sent. */
 const done = new Set(["confirmed", "already", "dry_run"]);
 
-/** First, after 30 s, after 2 min; then so seldom. */
+/** Tries at first, after 30 s and after 2 min; later ones are at least this far apart. */
 const mostTimes = 3;
 const laterMs = 590_000;
 
-/** S21: what a guard sends goes out once each time it begins, also over a restart, and only what it allows. */
+/**
+ * S21: a guard's command is sent once each time the guard begins, also over a restart, and only if the guards allow it.
+ */
 export class RuleChecks extends LimitCheck {
   readonly #owed = new Owed(this.world);
   readonly #excused = new WeakSet<Beginning>();
 
-  /** A guard has something sent. */
+  /** A guard sends a command. */
   sends(one: Limited, ask: Ask, name: string): void {
     const { journalist, time } = this.world;
     const guard = one.limits?.guards[name];
@@ -322,7 +327,7 @@ export class RuleChecks extends LimitCheck {
       ["confirmed", "already"].includes(results[0]?.result.outcome ?? ""),
     );
     if (isDone) this.broken("S21", `${where} sends again what was done`);
-    // Where only the lead-in left, what was to be sent was not.
+    // If only the lead-in left, the command was not sent.
     const posted = asks.filter(
       ({ posts, results }) => posts.some(({ sent }) => sent) && results[0]?.result.reason !== "not_sent",
     );
@@ -340,17 +345,17 @@ export class RuleChecks extends LimitCheck {
     return lastStallAt > time.now - 600_000;
   }
 
-  /** Nothing is sent against what somebody else did. */
+  /** Somebody else changed the actuator; no guard may send against that. */
   changedElsewhere(one: Limited): void {
     for (const { beginning } of one.models.values()) if (beginning !== null) this.#excused.add(beginning);
   }
 
-  /** What was to be sent is not forgotten. */
+  /** Checks that no due command is forgotten. */
   look({ boot }: Bridge, one: Limited): void {
     for (const [name, model] of one.models) {
       const { beginning, guard } = model;
       if (beginning === null || guard.then === undefined || guard.blind === "act") continue;
-      // A stalled program may have missed that it was let go in between.
+      // A stalled program may have missed that it cleared in between.
       if (this.#isStalled()) this.#excused.add(beginning);
       if (beginning.isUncertain || this.#excused.has(beginning) || this.#isSending(beginning, boot)) continue;
       const isFree = !model.isBlind && this.limits.isFree(one, guard.then);
@@ -362,7 +367,7 @@ export class RuleChecks extends LimitCheck {
     }
   }
 
-  /** Something of it was sent, is under way, or was kept back a moment ago. */
+  /** Whether one of its commands was sent, is open, or was prevented a moment ago. */
   #isSending({ sent }: Beginning, run: number): boolean {
     const { journalist, time } = this.world;
     const asks = sent.flatMap((by) => journalist.asks.get(by) ?? []);
@@ -377,7 +382,7 @@ export class RuleChecks extends LimitCheck {
   }
 }
 
-/** What a run of the program owes: for how long, and for how long nothing has kept it back. */
+/** What a run of the program owes: for how long, and for how long without a hindrance. */
 class Owed {
   readonly #world: World;
   readonly #waits = new WeakMap<object, { boot: number; at: number; freeMs: number; owedMs: number }>();
@@ -386,7 +391,7 @@ class Owed {
     this.#world = world;
   }
 
-  /** Every few seconds while it is owed; a longer time was none in which the program ran. */
+  /** Call it every few seconds while something is owed; in a longer time the program did not run. */
   look(what: object, boot: number, isFree: boolean): { readonly freeMs: number; readonly owedMs: number } {
     const { now } = this.#world.time;
     const known = this.#waits.get(what);

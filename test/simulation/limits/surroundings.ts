@@ -7,12 +7,12 @@ import type { World } from "../world.js";
 
 const hourMs = 3_600_000;
 
-/** Who is about looks at the alarms so often. */
+/** How often a person looks at the alarms. */
 const looksPerHour = 1.5;
 
 /**
- * Somebody who works in the greenhouse: locks actuators, one or all of a controller, unlocks them, lets go what is held, and says
- * which alarms were seen.
+ * Somebody who works in the greenhouse: locks and unlocks actuators, one or all of a controller, releases holds, and
+ * acknowledges alarms.
  */
 export class Caretaker {
   readonly #world: World;
@@ -36,7 +36,7 @@ export class Caretaker {
     });
   }
 
-  /** A POST to it asks for its connection: some are locked in that very moment. */
+  /** A POST requests its connection: some actuators are locked at that very moment. */
   connecting(code: string, actuator: string): void {
     const one = this.#world.checks.limits.limits.of({ code, actuator });
     const { isCalm, scenario } = this.#world;
@@ -53,7 +53,7 @@ export class Caretaker {
     });
   }
 
-  /** One of the alarms that are on, or all that nobody has seen. */
+  /** Acknowledges one of the alarms that are on, or all unacknowledged ones. */
   #acknowledge(): void {
     const { alarms } = this.#world.checks.limits;
     const on = alarms.on();
@@ -90,7 +90,7 @@ export class Caretaker {
     what(bridge).catch((error: unknown) => this.#world.fail(error));
   }
 
-  /** Until it is done: nobody leaves a lock behind. */
+  /** Repeats until it succeeds: nobody leaves a lock behind. */
   #unlocking(about: readonly Limited[], isAll: boolean): void {
     this.#do((bridge) => this.#unlock(bridge, about, isAll));
     this.#world.in(this.#chance.between(10_000, 40_000), () => {
@@ -98,7 +98,7 @@ export class Caretaker {
     });
   }
 
-  /** As a request over MQTT does. The journal may be away (`failed`), and what was asked for may be done already (`nothing`). */
+  /** Like a request over MQTT. The journal may be away (`failed`), and the change may be made already (`nothing`). */
   async #ask(
     { asked, store }: Bridge,
     what: keyof typeof requests,
@@ -126,7 +126,7 @@ export class Caretaker {
   ): Promise<void> {
     const { journalist, time } = this.#world;
     const until = minutes === null ? Infinity : time.now + minutes * 60_000;
-    // It forbids from the moment that it is asked for, and only the answer says for how long.
+    // It forbids from the request on; only the answer says for how long.
     const isAsked = bridge.asked !== null && bridge.store?.get(about[0]?.code ?? "") !== undefined;
     for (const one of about) one.lock = { from: time.now, until: Infinity, isUncertain: !isAsked };
     const fields = { ...actuatorField(about, isAll), ...(minutes === null ? {} : { until: `${minutes}m` }) };
@@ -167,7 +167,7 @@ const requests = { lock, unlock, release } as const;
 const actuatorField = ([first]: readonly Limited[], isAll: boolean): Readonly<Record<string, string>> =>
   isAll || first === undefined ? {} : { actuator: first.id };
 
-/** A message on a weather topic, as the broker hands it to the bridge. */
+/** A message on a weather topic, as the broker delivers it. */
 export interface Measured {
   readonly topic: string;
   readonly payload: Uint8Array;
@@ -180,8 +180,8 @@ const rainTopic = "weather/rain";
 type Sky = "calm" | "fresh" | "storm";
 
 /**
- * A station on the broker: gusts, showers, times in which it says nothing or nonsense. Some of what it says is retained, and a
- * broker of 3.1.1 hands that to whoever connects.
+ * A weather station: gusts, showers, and times of silence or nonsense. Some of its messages are retained, and a broker
+ * of 3.1.1 sends those to every new client.
  */
 export class WeatherStation {
   readonly protocolVersion: 4 | 5;
@@ -206,13 +206,13 @@ export class WeatherStation {
     this.#falling();
   }
 
-  /** Only a broker of 3.1.1 is asked for what it holds, as no other way is known there. */
+  /** Only a broker of 3.1.1 is asked for retained messages, as there is no other way. */
   linked(): void {
     if (this.protocolVersion === 5) return;
     for (const [topic, text] of this.#retained) this.#deliver(topic, text, true);
   }
 
-  /** The weather itself. In the end it is calm. */
+  /** Changes the weather, which is calm at the end. */
   #changing(): void {
     this.#world.in(this.#chance.logUniform(20_000, 1_500_000), () => {
       this.#sky = this.#world.isCalm ? "calm" : this.#chance.of(["calm", "calm", "fresh", "storm"]);
@@ -221,7 +221,7 @@ export class WeatherStation {
     });
   }
 
-  /** The station itself: for some minutes it is not heard. */
+  /** Silences the station for some minutes. */
   #falling(): void {
     this.#world.in(this.#chance.gap(2_400_000), () => {
       if (!this.#world.isCalm)
@@ -260,7 +260,7 @@ export class WeatherStation {
   #publish(topic: string, text: string): void {
     const isRetained = this.#chance.hits(0.3);
     if (isRetained) this.#retained.set(topic, text);
-    // On 5 it is shown as it was published; on 3.1.1 only what comes from the store carries the flag.
+    // On 5 the flag is as published; on 3.1.1 only stored messages have it.
     this.#deliver(topic, text, isRetained && this.protocolVersion === 5);
   }
 
