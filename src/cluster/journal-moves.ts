@@ -145,7 +145,7 @@ async function importFrom({ configuration, account: name, log, stop: stopped, sa
       });
       await markOrigin(dataDir, `${settings.name}/${account.account}`);
       say(
-        msg`${count} files of the journal are with the cluster now; what is in ${dataDir} is a copy from here on`,
+        msg`the cluster has the journal now (files: ${count}); what is in ${dataDir} is a copy from here on`,
       );
       end.abort();
     });

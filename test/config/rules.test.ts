@@ -373,8 +373,8 @@ controllers:
       b: { from: t7, alarm: false }
 `);
   expect(alarmSentences(configuration)).toEqual([
-    "alarms.temperature: below 5 a warning, below 2 an error, above 35 a warning, after 10m, over 1 inside of the limit.",
-    "controllers.G.sensors.a.alarm: below 8 °C a warning, above 35 °C a warning, after 10m, over 1 °C inside of the limit.",
+    "alarms.temperature: below 5 a warning, below 2 an error, above 35 a warning, after 10m, ends 1 inside the limit.",
+    "controllers.G.sensors.a.alarm: below 8 °C a warning, above 35 °C a warning, after 10m, ends 1 °C inside the limit.",
     "controllers.G.sensors.b.alarm: no alarm.",
   ]);
 });

@@ -125,6 +125,6 @@ function bandSentence(
     return limit === undefined ? [] : [text(`${limit}${unit}`)];
   });
   const lasts = msg`after ${formatDuration(bands.delayMs)}`;
-  const over = msg`over ${`${bands.deadband}${unit}`} inside of the limit`;
+  const over = msg`ends ${`${bands.deadband}${unit}`} inside the limit`;
   return msg`${where}: ${clauses([...limits, lasts, over])}.`;
 }
