@@ -1,4 +1,8 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { ownerSocket } from "../../src/runtime/socket-file.js";
 import { logged, startProcess } from "../bridge/support/program.js";
 import { until } from "../mqtt-connection/support.js";
 import { natsVersion, startNats } from "../support/nats.js";
@@ -10,6 +14,8 @@ import {
   type Member,
   ownerOf,
   judgeResults,
+  resultsOf,
+  sendOnce,
 } from "./support/members.js";
 
 const answerOf = async ({ port }: Member, path: string) => {
@@ -41,6 +47,31 @@ async function answersStandingBy(cluster: Cluster): Promise<void> {
   expect(ofCluster.map(({ status }) => status)).toEqual(["ok", "ok", "ok"]);
 }
 
+/** As the command line asks on the computer itself: with the rights of an operator. */
+async function passAgain({ folder }: Member): Promise<number | undefined> {
+  const asking = request({
+    socketPath: join(folder, "data", ownerSocket),
+    path: "/api/requests/read_only",
+    method: "POST",
+    headers: { "content-type": "application/json" },
+  }).end(JSON.stringify({ read_only: false, by: "anna" }));
+  const [answer] = (await once(asking, "response")) as [IncomingMessage];
+  answer.resume();
+  return answer.statusCode;
+}
+
+/** Why a command is refused once a member is there that judges it; its outcome where it is not refused. */
+async function reasonNow(cluster: Cluster): Promise<unknown> {
+  const passing = ["platform_unavailable", "journal_unavailable", "no_read_back"];
+  for (let n = 0; n < 40; n += 1) {
+    const id = await sendOnce(cluster, "fan", "on");
+    await new Promise((resolve) => setTimeout(resolve, 1_050));
+    const { outcome, reason } = resultsOf(cluster).find((one) => one["id"] === id) ?? {};
+    if (outcome !== undefined && !passing.includes(String(reason))) return reason ?? outcome;
+  }
+  throw new Error("no command was judged");
+}
+
 describe.skipIf(natsVersion === null)(
   `two members of a cluster at three NATS servers (${natsVersion ?? ""})`,
   () => {
@@ -67,6 +98,38 @@ describe.skipIf(natsVersion === null)(
         JSON.stringify({ nats: natsVersion, killed: { readingMs, commandMs }, stopped: stoppedMs }),
       );
       expect(stoppedMs).toBeLessThan(15_000);
+      judgeResults(cluster);
+    }, 200_000);
+
+    it("hand a read-only that somebody chose over, and that it is over, after a kill and in order", async () => {
+      const nats = await startNats(3);
+      onTestFinished(() => nats.stop());
+      const cluster = await clusterOf(2, nats);
+      await commandTaken(cluster, "off");
+      const chosen = { read_only: true, by: "ben", transaction: "t1" };
+      await cluster.say("greenhouse/bridge/request/read_only", chosen);
+      const answers = () => cluster.json("greenhouse/bridge/response/read_only");
+      await expect.poll(answers).toMatchObject([{ status: "ok", transaction: "t1" }]);
+      const posts = cluster.posts.length;
+
+      const killed = await ownerOf(cluster);
+      await killed.program.end("SIGKILL");
+      await ownerOf(cluster, killed);
+      expect(await reasonNow(cluster)).toBe("read_only");
+      killed.program = startProcess({ folder: killed.folder });
+      await until(() => logged(killed.program, "standing by") !== undefined, "standing by");
+
+      const stopped = await ownerOf(cluster);
+      await stopped.program.end("SIGTERM");
+      const owner = await ownerOf(cluster, stopped);
+      expect(await reasonNow(cluster)).toBe("read_only");
+      expect(cluster.posts.length).toBe(posts);
+
+      expect(await passAgain(owner)).toBe(200);
+      stopped.program = startProcess({ folder: stopped.folder });
+      await until(() => logged(stopped.program, "standing by") !== undefined, "standing by");
+      await owner.program.end("SIGKILL");
+      await commandTaken(cluster, "on");
       judgeResults(cluster);
     }, 200_000);
   },
