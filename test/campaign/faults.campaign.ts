@@ -6,13 +6,16 @@ import { printed, type Report, reportOf } from "./report.js";
 import { runLane } from "./run-lane.js";
 
 /*
- * The fault campaign: the built program as a process, real sockets through a chaos proxy, real brokers. All worlds run
- * side by side; what is asserted is the recorded history. Rows about disks mount a small tmpfs, so they need root.
+ * The fault campaign runs the built program as a process, with real sockets through a chaos proxy and real brokers. All
+ * worlds run side by side; the recorded history is what is asserted. Rows about disks mount a small tmpfs, so they need
+ * root.
  *
- * CAMPAIGN=reduced makes every fault once, held shorter, shared out over the lanes; full, the default, every fault in
- * every lane that can have it. CAMPAIGN_ONLY and CAMPAIGN_LANES are regular expressions on names of rows and lanes,
- * CAMPAIGN_WORLDS the worlds per lane side by side (2), CAMPAIGN_REPORT a file for all outcomes and breaches,
- * CAMPAIGN_SEED what is drawn of the faults that are, else another one each time, CAMPAIGN_LOGS a folder for what each bridge wrote, GREENHOUSE2MQTT_DIST another program than dist/main.js.
+ * CAMPAIGN=reduced makes every fault once, held shorter, shared out over the lanes; full, the default, makes every
+ * fault in every lane that can have it. CAMPAIGN_ONLY and CAMPAIGN_LANES are regular expressions on names of rows and
+ * lanes. CAMPAIGN_WORLDS is the number of worlds per lane side by side (2). CAMPAIGN_REPORT names a file for all
+ * outcomes and breaches. CAMPAIGN_SEED sets the seed of random choices, which differs each time by default.
+ * CAMPAIGN_LOGS names a folder for the logs of each bridge. GREENHOUSE2MQTT_DIST names another program than
+ * dist/main.js.
  */
 
 const seed = Number(process.env["CAMPAIGN_SEED"] ?? Date.now() % 1_000_000);
@@ -38,7 +41,7 @@ beforeAll(async () => {
   say(
     `fault campaign, ${mode}: ${rows.length} of ${table.length} faults, ${runsOf} times, ${plan.length} worlds, seed ${seed}, about ${minutes} min`,
   );
-  // Ten programs starting at once would only hold each other up.
+  // Starts are spread, as ten programs starting at once would delay each other.
   const ends = await Promise.allSettled(
     plan.map(async ({ lane, rows: own }, place) => {
       await new Promise((resolve) => setTimeout(resolve, place * 700));
@@ -46,7 +49,7 @@ beforeAll(async () => {
     }),
   );
   const failed = ends.flatMap((end) => (end.status === "rejected" ? [String(end.reason)] : []));
-  // Only when all the others have ended too, so that none leaves its processes behind.
+  // Thrown after all have ended, so that none leaves its processes behind.
   if (failed.length > 0) throw new Error(failed.join("\n"));
   const runs = ends.flatMap((end) => (end.status === "fulfilled" ? [end.value] : []));
   const startedAt = new Date(start).toISOString();

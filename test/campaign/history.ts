@@ -6,7 +6,7 @@ import { inRealTime, type Recording } from "../judge/recorded.js";
 import { houses, maxAgeMs, motors, points } from "./support/house.js";
 import type { World } from "./support/world.js";
 
-/* The recorded history of one lane, on which all invariants are judged. Instants are epoch ms of this computer's clock. */
+/* The recorded history of one lane, on which all invariants are judged. Instants are epoch ms of the local clock. */
 
 /** A command as the load sent it. */
 export interface Sent {
@@ -17,24 +17,24 @@ export interface Sent {
   /** The value its last step writes. */
   readonly value: string;
   readonly address: string;
-  /** The broker took it. */
+  /** Whether the broker acknowledged the command. */
   acknowledged: boolean;
 }
 
-/** A sensor was made to show a number; it showed it at the earliest at `from`. */
+/** A number that a sensor was made to show, at the earliest from `from`. */
 export interface Shown {
   readonly topic: string;
   readonly value: number;
   readonly from: number;
 }
 
-/** A stretch of time in which messages to the bridge, or what it had in memory, may be gone without anybody's fault. */
+/** A stretch of time in which messages to the bridge, or its memory, may be lost without its fault. */
 export interface Gap extends Stretch {
-  /** The process itself died, so that commands it had not journaled are gone too. */
+  /** True if the process itself died, which also loses commands not yet journaled. */
   readonly died: boolean;
 }
 
-/** An HTTP request that came as far as the proxy: method and path with its query. */
+/** An HTTP request that reached the proxy: method and path with its query. */
 export interface Asked {
   readonly at: number;
   readonly line: string;
@@ -44,7 +44,7 @@ export interface History extends Recording {
   readonly messages: readonly Seen[];
   readonly sent: readonly Sent[];
   readonly shown: readonly Shown[];
-  /** By how much the bridge's clock was off at some time, ms; 0 among them. */
+  /** All offsets that the bridge's clock had, in ms; 0 is among them. */
   readonly clockOffsets: readonly number[];
 }
 
@@ -56,10 +56,10 @@ export interface Breach {
 
 export const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** The broker may have kept a command for a while, which only one that says when it was sent can know. */
+/** How long the broker may have kept a command. Only a command with a time of sending reveals this. */
 const keptMs = 60_000;
 
-/** Everything that is known of a lane once its bridge has ended. */
+/** Collects everything known of a lane once its bridge has ended. */
 export async function collect(world: World): Promise<History> {
   const { platform, watch, load, gaps, clockOffsets, unwritable } = world;
   const held = new Map<string, readonly Held[]>();

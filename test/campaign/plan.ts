@@ -8,7 +8,7 @@ import { platformRows, stateRows } from "./rows/platform-rows.js";
 import { diskRows, processRows } from "./rows/process-rows.js";
 import type { Lane } from "./support/world.js";
 
-/** Every broker with both protocol versions, and the broker inside the bridge. */
+/** Every broker with both protocol versions, and the embedded broker. */
 const lanes: readonly Lane[] = [
   { name: "mosquitto-5", broker: "Mosquitto", version: 5, credential: "token" },
   { name: "mosquitto-4", broker: "Mosquitto", version: 4, credential: "sign_in" },
@@ -17,7 +17,7 @@ const lanes: readonly Lane[] = [
   { name: "embedded-5", broker: "embedded", version: 5, credential: "token" },
 ];
 
-/** All faults there are, in the order of the report. */
+/** All faults, in the order of the report. */
 export const table: readonly Row[] = [
   ...stateRows,
   ...brokerRows,
@@ -31,7 +31,9 @@ export const table: readonly Row[] = [
   ...diskRows,
 ];
 
-/** `full`: every row in every lane that can have it. `reduced`: every row once, held shorter, shared out over the lanes. */
+/**
+ * `full`: every row in every lane that can have it. `reduced`: every row once, held shorter, shared out over the lanes.
+ */
 export type Mode = "full" | "reduced";
 
 /** The rows of one world; a lane may have several worlds side by side. */
@@ -47,10 +49,10 @@ interface Choice {
   readonly worldsPerLane: number;
 }
 
-/** Until everything works again and what was seen has been judged. */
+/** The usual time from a fault's end until everything works again and was judged. */
 const usuallyMs = 4_500;
 
-/** Which world runs which rows: the longest first, each to the world with the least to do so far. */
+/** Distributes rows over worlds: the longest row first, each to the world with the least to do so far. */
 export function planOf({ mode, rows, lanes: chosen, worldsPerLane }: Choice): readonly WorldPlan[] {
   const holdMsOf = ({ holdMs, reducedHoldMs = holdMs }: Row) => (mode === "reduced" ? reducedHoldMs : holdMs);
   const worlds = lanes
@@ -81,11 +83,11 @@ export function planOf({ mode, rows, lanes: chosen, worldsPerLane }: Choice): re
     }));
 }
 
-/** What the world with the most to do needs, about, ms. */
+/** The approximate time of the world with the most to do, in ms. */
 export const longestMs = (plan: readonly WorldPlan[]): number =>
   Math.max(0, ...plan.map(({ rows }) => rows.reduce((total, { holdMs }) => total + holdMs + usuallyMs, 0)));
 
-/** Kinds of faults by turns, so that one kind meets the traces of the others. */
+/** Alternates kinds of faults, so that one kind meets the aftermath of the others. */
 function inTurn(rows: readonly Row[]): readonly Row[] {
   const turn = (row: Row) => rows.filter(({ hits }) => hits === row.hits).indexOf(row);
   return rows.toSorted((a, b) => turn(a) - turn(b));

@@ -11,7 +11,7 @@ interface ReportRow {
   readonly lost: number;
   readonly wrong: number;
   readonly POSTs: number;
-  /** Null where it never worked again. */
+  /** Null if it never recovered. */
   readonly slowestMs: number | null;
   readonly limitMs: number;
   readonly problems: readonly string[];
@@ -71,7 +71,7 @@ function reportRow(name: string, lanes: readonly LaneRun[]): ReportRow {
   };
 }
 
-/** The fault whose time an instant belongs to: the newest that had begun. */
+/** The row that an instant belongs to: the newest one begun by then. */
 const rowAt = (rows: readonly RowRun[], at: number): RowRun | undefined =>
   rows.findLast(({ startedAt }) => startedAt <= at) ?? rows[0];
 

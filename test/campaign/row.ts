@@ -2,28 +2,28 @@ import { fields, type Seen as Message, type Stretch } from "../end-to-end/suppor
 import { type Sent, textOf } from "./history.js";
 import type { Lane, World } from "./support/world.js";
 
-/** What a fault takes away, which decides what may be missing from the history. */
+/** What a fault affects, which decides what the history may lack. */
 type Hits = "platform" | "delivery" | "process" | "nothing";
 
 /** One fault of the table. */
 export interface Row {
   readonly name: string;
-  /** The rule: what is to become of it. */
+  /** The expected behaviour. */
   readonly expected: string;
-  /** Lanes in which it can be made; all without it. */
+  /** Whether the fault can be made in a lane; all lanes without it. */
   readonly only?: (lane: Lane) => boolean;
   readonly holdMs: number;
   readonly reducedHoldMs?: number;
   readonly hits: Hits;
   /** From the fault's end until everything works again. */
   readonly limitMs: number;
-  /** The journal cannot be written meanwhile. */
+  /** Set if the journal cannot be written meanwhile. */
   readonly unwritable?: true;
   begin(world: World, notes: Notes, holdMs: number): Promise<void> | void;
   end?(world: World, notes: Notes): Promise<void> | void;
-  /** Whether the bridge has got over what cannot be seen from outside; asked until it has. */
+  /** Whether the bridge has recovered from what is not visible outside; asked until it has. */
   isOver?(world: World, notes: Notes): Promise<boolean>;
-  /** Looked at once the lane has recovered. */
+  /** Checks once the lane has recovered. */
   readonly checks?: readonly Check[];
 }
 
@@ -37,10 +37,10 @@ export interface Seen extends Readonly<Record<"startedAt" | "endedAt" | "recover
   readonly sent: readonly Sent[];
 }
 
-/** What was not as expected. */
+/** Returns what was not as expected. */
 export type Check = (seen: Seen, world: World) => readonly string[];
 
-/** A problem, unless it holds. */
+/** The problem, unless the condition holds. */
 export const unless = (holds: boolean, problem: string): readonly string[] => (holds ? [] : [problem]);
 
 export const shown =
@@ -63,13 +63,13 @@ export const eventsIn = (messages: readonly Message[], type: string) =>
     ({ topic, payload }) => topic === "greenhouse/bridge/event" && fields(payload)["type"] === type,
   );
 
-/** An event of a type on `bridge/event`. */
+/** Checks that an event of this type was published on `bridge/event`. */
 export const event =
   (type: string): Check =>
   ({ messages }) =>
     unless(eventsIn(messages, type).length > 0, `no event ${type}; commands: ${endingsIn(messages)}`);
 
-/** What became of which actuator's commands, in order. */
+/** The outcomes of commands with their actuators, in order. */
 const endingsIn = (messages: readonly Message[]): string =>
   resultsOf(messages)
     .map(
@@ -77,7 +77,7 @@ const endingsIn = (messages: readonly Message[]): string =>
     )
     .join(", ");
 
-/** The topic `bridge/state` stayed online: the fault is none of the broker's. */
+/** Checks that `bridge/state` stayed online, as the fault does not concern the broker. */
 export const stayedOnline = never("greenhouse/bridge/state", "offline");
 
 export const resultsOf = (messages: readonly Message[]) =>
@@ -85,7 +85,7 @@ export const resultsOf = (messages: readonly Message[]) =>
     .filter(({ topic, retain }) => topic === "greenhouse/gh-0001/result" && !retain)
     .map(({ payload }) => fields(payload));
 
-/** Outcomes and reasons of the commands sent from the start to the end of the fault. */
+/** Outcomes and reasons of commands sent between the start and the end of the fault. */
 export function outcomesDuring({ messages, sent, startedAt, endedAt }: Seen): readonly string[] {
   const ids = new Set(sent.filter(within({ from: startedAt, to: endedAt })).map(({ id }) => id));
   return resultsOf(messages)
@@ -93,7 +93,7 @@ export function outcomesDuring({ messages, sent, startedAt, endedAt }: Seen): re
     .map(({ outcome, reason }) => [outcome, reason].filter(Boolean).join("/"));
 }
 
-/** One of these outcomes was seen for a command of the fault's time. */
+/** Checks that a command of the fault's time had one of these outcomes. */
 export const outcome =
   (...wanted: readonly string[]): Check =>
   (seen) => {
@@ -112,7 +112,7 @@ export const within =
 
 export const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Whether a condition came true in time. */
+/** Whether the condition became true in time. */
 export async function comesTrue(
   condition: () => boolean | Promise<boolean>,
   withinMs: number,
@@ -128,14 +128,14 @@ export async function comesTrue(
 
 /* What rows of one kind have in common. */
 
-/** Between bridge and platform: no human needed, back within 60 s. */
+/** Faults between bridge and platform: recovery within 60 s without a human. */
 export const platform = (row: Omit<Row, "hits" | "limitMs"> & Partial<Row>): Row => ({
   hits: "platform",
   limitMs: 60_000,
   ...row,
 });
 
-/** Between bridge and broker. */
+/** Faults between bridge and broker. */
 export const broker = (row: Omit<Row, "hits" | "limitMs"> & Partial<Row>): Row => ({
   only: hasOwnBroker,
   hits: "delivery",
@@ -143,34 +143,34 @@ export const broker = (row: Omit<Row, "hits" | "limitMs"> & Partial<Row>): Row =
   ...row,
 });
 
-/** The process itself. */
+/** Faults of the process itself. */
 export const own = (row: Omit<Row, "hits" | "limitMs"> & Partial<Row>): Row =>
   platform({ hits: "process", ...row });
 
-/** The broker is a process of its own, with a chaos proxy before it. */
+/** Whether the broker is a process of its own behind a chaos proxy. */
 const hasOwnBroker = ({ broker }: Lane): boolean => broker !== "embedded";
 
 type Order = readonly [what: string, fields?: Readonly<Record<string, unknown>>];
 
-/** What the platform is told at the fault's beginning and at its end. */
+/** Orders for the platform at the fault's beginning and at its end. */
 export const told = (begin: Order, end: Order): Pick<Row, "begin" | "end"> => ({
   begin: ({ platform }) => platform.tell(...begin),
   end: ({ platform }) => platform.tell(...end),
 });
 
-/** Requests go wrong as an entry of a fault file says. */
+/** Requests fail as an entry of a fault file says. */
 export const faulty = (fault: Readonly<Record<string, unknown>>): Pick<Row, "begin" | "end"> => ({
   begin: ({ platform }) => platform.fault({ chance: 1, ...fault }),
   end: ({ platform }) => platform.tell("clear_faults"),
 });
 
-/** Lanes without a broker of their own never run the rows that ask. */
+/** Throws in a lane without a broker of its own, as rows that need it never run there. */
 export function linkOf({ broker, brokerDoor: door }: World) {
   if (broker === null || door === null) throw new Error("this lane has no broker of its own");
   return { broker, door };
 }
 
-/** Until a command has been sent and not yet been confirmed, so that whatever happens next interrupts it. */
+/** Waits until a command is sent and not yet confirmed, so that the fault interrupts it. */
 export async function confirming({ watch }: World): Promise<void> {
   const mark = watch.mark();
   const isConfirming = () =>
@@ -180,7 +180,7 @@ export async function confirming({ watch }: World): Promise<void> {
   if (!(await comesTrue(isConfirming, 15_000, 5))) throw new Error("no command was being confirmed for 15 s");
 }
 
-/** SIGKILL amid commands; `spoil` does to the disk what a power cut may do. */
+/** SIGKILL amid commands; `spoil` damages the disk as a power cut may. */
 export const killed = (name: string, spoil: (world: World) => void): Row =>
   own({
     name,

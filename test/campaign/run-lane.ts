@@ -12,9 +12,9 @@ export interface LaneRun {
   readonly rows: readonly RowRun[];
   readonly commands: CommandVerdict;
   readonly breaches: readonly Breach[];
-  /** Of the whole lane: end state, exit, surprises, leaks. */
+  /** Problems of the whole lane: end state, exit, surprises, leaks. */
   readonly problems: readonly string[];
-  /** From the last fault's end until retained topics equal the platform; null when they never did. */
+  /** From the last fault's end until retained topics equal the platform; null if they never did. */
   readonly settledMs: number | null;
   readonly figures: Readonly<Record<string, number>>;
 }
@@ -22,7 +22,7 @@ export interface LaneRun {
 const settleWithinMs = 120_000;
 const startWithinMs = 90_000;
 
-/** One installation through all its faults, then silence, then the judgement of what was recorded. */
+/** Runs one installation through all its faults, then without load, and judges what was recorded. */
 export async function runLane(
   lane: Lane,
   rows: readonly { readonly row: Row; readonly holdMs: number }[],
@@ -47,7 +47,7 @@ export async function runLane(
   }
 }
 
-/** CAMPAIGN_LOGS names a folder for what each lane's bridge wrote. */
+/** Writes the logs of each lane's bridge to the folder CAMPAIGN_LOGS. */
 async function keepLogs({ lane, bridge }: World): Promise<void> {
   const folder = process.env["CAMPAIGN_LOGS"];
   if (folder === undefined) return;
@@ -63,7 +63,7 @@ async function firstWorking(world: World): Promise<void> {
     throw new Error(
       `${world.lane.name} never worked: ${missing().join(", ")}\n${world.bridge.program.stderr.slice(-3_000)}`,
     );
-  // Commands of the first seconds met no bridge yet.
+  // Commands of the first seconds may have found no bridge.
   world.gaps.push({ from: 0, to: Date.now(), died: false });
 }
 
@@ -89,7 +89,7 @@ async function judged(world: World, runs: readonly RowRun[]): Promise<LaneRun> {
   return { lane: world.lane.name, rows: runs, commands, breaches, problems, settledMs, figures };
 }
 
-/** Commands sent until the load stopped move registers a little longer. */
+/** Waits for the end state, as commands sent before the load stopped still move registers for a while. */
 async function settled(world: World, lastEnd: number, problems: string[]): Promise<number | null> {
   const leftMs = lastEnd + settleWithinMs - Date.now();
   if (await comesTrue(async () => (await differences(world)).length === 0, leftMs, 200))
@@ -98,7 +98,7 @@ async function settled(world: World, lastEnd: number, problems: string[]): Promi
   return null;
 }
 
-/** Lets the commands of the last seconds end; who never ends is found by the judgement. */
+/** Waits for the commands of the last seconds; the judge reports commands that never end. */
 async function answered({ watch, load }: World): Promise<void> {
   const isOver = () => {
     const told = new Set(resultsOf(watch.seen.slice(-10_000)).map(({ id }) => id));

@@ -10,10 +10,10 @@ export interface RowRun {
   readonly lane: string;
   readonly startedAt: number;
   readonly endedAt: number;
-  /** From the fault's end; null when it never came back in time. */
+  /** From the fault's end; null if it did not recover in time. */
   readonly recoveryMs: number | null;
   readonly limitMs: number;
-  /** Sent from its beginning until everything worked again. */
+  /** The number of commands sent from its beginning until everything worked again. */
   readonly commands: number;
   readonly problems: readonly string[];
 }
@@ -22,7 +22,7 @@ const restMs = 1_500;
 const patienceMs = 60_000;
 const longestStepMs = 180_000;
 
-/** Makes a fault, ends it, waits until everything works again, and looks whether it went as the row says. */
+/** Makes a fault, ends it, waits until everything works again, and checks what the row expects. */
 export async function runRow(row: Row, world: World, holdMs: number): Promise<RowRun> {
   const { name, limitMs } = row;
   const notes: Notes = {};
@@ -58,7 +58,7 @@ export async function runRow(row: Row, world: World, holdMs: number): Promise<Ro
   return { name, lane: lane.name, startedAt, endedAt, limitMs, recoveryMs, commands: sent.length, problems };
 }
 
-/** What does not work (again) since an instant; empty when all of it does. */
+/** What has not worked since an instant; empty if everything has. */
 export function stillMissing({ watch, load }: World, since: number): readonly string[] {
   const missing: string[] = [];
   const latest = (topic: string) => watch.latest(topic) ?? "nothing";
@@ -78,7 +78,7 @@ export function stillMissing({ watch, load }: World, since: number): readonly st
   return missing;
 }
 
-/** Resident memory of the bridge now, MB; 0 while it cannot be told. */
+/** Resident memory of the bridge, MB; 0 if unknown. */
 async function memoryOf({ bridge }: World): Promise<number> {
   const text = await readFile(`/proc/${bridge.program.pid}/status`, "utf8").catch(() => "");
   return Math.round(Number(/VmRSS:\s+(\d+) kB/.exec(text)?.[1] ?? 0) / 1_024);

@@ -37,7 +37,7 @@ describe.skipIf(natsVersion === null)(
       const leader = await leaderOf(nats, journal);
       await leader.kill();
       const leaderMs = await commandTaken(cluster, "off");
-      // The servers need up to 9 s for another leader. While the dead one is not replaced nothing may wait for it.
+      // The servers need up to 9 s for another leader. Nothing may wait for the dead one in the meantime.
       expect(leaderMs).toBeLessThan(20_000);
       console.log(JSON.stringify({ nats: natsVersion, frozenMs, cutMs, leaderMs }));
       console.log("REDUCED: SIGSTOP for as long as the take-over took; npm run proof -- cluster has 60 s");

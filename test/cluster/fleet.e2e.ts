@@ -37,7 +37,7 @@ async function startFleet(folder: string, url: string, nats: NatsCluster, hosts:
   return startProcess({ folder, args: ["fleet"] });
 }
 
-/** What the page of an account that runs here finds of its journal; null where another member runs it. */
+/** The finding of the page's `doctor` for the journal of an account that runs here; null if another member runs it. */
 async function journalAt(dataDir: string): Promise<string | null> {
   const asking = request({ socketPath: join(dataDir, ownerSocket), path: "/api/doctor", method: "POST" });
   asking.setHeader("content-type", "application/json").end("{}");
@@ -62,7 +62,7 @@ async function twoMembers() {
   const topic = (account: string, code: string) => `greenhouse/${account}/${code.toLowerCase()}/actuator/fan`;
   const isConfirmed = (result: string, id: string) =>
     broker.json(result).some((one) => String(one["id"]).startsWith(id) && one["outcome"] === "confirmed");
-  /** Sends to every account, each with the code of its controller, until a command of it is confirmed. */
+  /** Sends to every account, each with the code of its controller, until one of its commands is confirmed. */
   const allConfirmed = async (
     command: string,
     codes = accounts.map((name) => [name, codeOf(name)] as const),
@@ -82,7 +82,7 @@ describe.skipIf(natsVersion === null)("a fleet of three accounts in a cluster of
   it("goes on with every account at the other member when one is killed", async () => {
     const { seen, folders, programs, allConfirmed } = await twoMembers();
     await allConfirmed("on");
-    // The page's `doctor` looks at what runs, too.
+    // The page's `doctor` also checks what runs.
     const places = folders.flatMap((folder) => accounts.map((account) => join(folder, "data", account)));
     const found = await Promise.all(places.map(journalAt));
     expect(found.filter((status) => status !== null)).toEqual(["ok", "ok", "ok"]);
@@ -114,7 +114,7 @@ describe.skipIf(natsVersion === null)("a fleet of three accounts in a cluster of
       ["east", codeOf("east")],
       ["coast", codeOf("west")],
     ]);
-    // Also where the other member would have taken it over.
+    // Long enough for the other member to take it over.
     await new Promise((resolve) => setTimeout(resolve, 15_000));
     expect(texts("greenhouse/west/bridge/state").slice(before)).toEqual(["offline"]);
     expect(texts("greenhouse/coast/bridge/state").filter((one) => one === "online")).toHaveLength(1);

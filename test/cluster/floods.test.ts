@@ -6,7 +6,7 @@ import { silentLog } from "../support/builders.js";
 const info = (more = "") =>
   `INFO {"server_id":"S","version":"2.10.0","proto":1,"headers":true,"max_payload":1048576${more}}\r\n`;
 
-/** A server that says `head`, and then the rest of it again and again, as fast as it is taken. */
+/** A server that sends `head`, and then `again` repeatedly, as fast as it is read. */
 async function pouring(head: string, again: string) {
   const sockets: Socket[] = [];
   const much = again.repeat(Math.ceil(65_536 / again.length));
@@ -43,7 +43,7 @@ function joining(port: number): void {
   });
 }
 
-/** What the two ends of a connection of the loopback hold by themselves, and one message. */
+/** What the two ends of a loopback connection buffer by themselves, and one message. */
 const buffersBytes = 24 * 1024 * 1024;
 
 it.each([
@@ -61,7 +61,7 @@ it("a NATS server that says very much is read in turn with all else", async () =
   const server = await pouring(info(), "PING\r\n");
   joining(server.port);
   await expect.poll(() => server.first()).toBeGreaterThan(100_000);
-  // Each turn of the loop is short, however much lies in the socket.
+  // Each turn of the loop is short, however much data waits in the socket.
   let longest = 0;
   for (let turn = 0; turn < 200; turn += 1) {
     const before = performance.now();

@@ -3,14 +3,17 @@ import { askedOfTheMachine } from "../support/machine.js";
 import { historyOf } from "./support/world.js";
 
 /*
- * Members of a cluster on a virtual clock: links are cut, processes stop and die, clocks are set, servers go. HISTORIES says how many
- * seeds, FROM the first one.
+ * Members of a cluster on a virtual clock: links are cut, processes stop and die, clocks are set, servers fail.
+ * HISTORIES is the number of seeds, FROM the first one.
  */
 
 const count = Number(process.env["HISTORIES"] ?? 20);
 const from = Number(process.env["FROM"] ?? 1);
 
-/** Of one member in calm; 72 is what docs/inside/cluster.md says, and what commands come to their end by then differs. */
+/**
+ * For one member in calm. docs/inside/cluster.md has the measured number, which varies with the commands that end
+ * meanwhile.
+ */
 const mostAskedPerMinute = 90;
 
 it(
@@ -35,7 +38,7 @@ it(
     expect(sum.posts).toBeGreaterThan(count);
     expect(sum.takeOvers).toBeGreaterThan(2 * count);
     expect(sum.askedPerMinute).toBeLessThan(mostAskedPerMinute);
-    // Each takes seconds, and more beside others.
+    // Each takes seconds, and more on a busy machine.
   },
   count * 30_000,
 );

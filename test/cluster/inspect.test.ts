@@ -6,7 +6,7 @@ const info = `INFO {"server_id":"S","version":"2.10.0","proto":1,"headers":true,
 
 type Answers = Readonly<Record<"account" | "streams", object | null>>;
 
-/** A server that greets, and answers so what is asked of JetStream; null: nothing. */
+/** A server that greets, and answers requests to JetStream with these; null: not at all. */
 async function greeting({ account, streams }: Answers): Promise<string> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {

@@ -13,7 +13,7 @@ import {
   ownerOf,
 } from "./support/members.js";
 
-/** The member has its link to that server, whatever it had before. */
+/** Connects the member to that server, whatever its link was before. */
 async function hangOn({ proxies }: Member, place: number): Promise<void> {
   const there = proxies[place];
   const before = there?.accepted ?? 0;
@@ -31,7 +31,7 @@ const doctorOf = async ({ folder }: Member) => {
 
 const standbyOf = (cluster: Cluster, owner: Member) => cluster.members.find((one) => one !== owner) ?? owner;
 
-/** A server without which nobody has to find a leader anew: that takes about as long as a lease. */
+/** A server that leads nothing: finding another leader takes about as long as a lease. */
 async function followerOf(nats: NatsCluster): Promise<NatsCluster["servers"][number]> {
   const leaders = await Promise.all([leaderOf(nats, journal), leaderOf(nats, "KV_test")]);
   const follower = nats.servers.find((server) => !leaders.includes(server));
@@ -62,7 +62,7 @@ describe.skipIf(natsVersion === null)(`a NATS server that lost its peers (${nats
     await nats.isolate(server, false);
 
     owner.program = startProcess({ folder: owner.folder });
-    // The server that was alone is a peer again, and who was started stands by.
+    // The isolated server is a peer again, and the restarted member stands by.
     await new Promise((resolve) => setTimeout(resolve, 12_000));
     const last = await followerOf(nats);
     await hangOn(standby, nats.servers.indexOf(last));
@@ -72,7 +72,7 @@ describe.skipIf(natsVersion === null)(`a NATS server that lost its peers (${nats
     console.log(JSON.stringify({ isolatedOwnerTookCommandsAfterMs: Math.round(keptMs) }));
     expect(keptMs).toBeLessThan(45_000);
     expect(logged(standby.program, "the NATS server answers nothing", from)).toBeDefined();
-    // It may have gone back in order to who was started again, or to it once the lease had run out on a machine that starves.
+    // It may have gone back to the restarted member in order, or after the lease had run out on a starved machine.
     if (logged(standby.program, "the NATS servers do not confirm") === undefined)
       expect(logged(standby.program, "another member has the account")).toBeUndefined();
     judgeResults(cluster);

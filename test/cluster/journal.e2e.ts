@@ -59,7 +59,7 @@ describe.skipIf(natsVersion === null)("the journal of one machine", () => {
     expect(await readFile(join(folder, "out/format"), "utf8")).toBe(
       await readFile(join(folder, "data/format"), "utf8"),
     );
-    // The runbook's way back from a backup.
+    // Restores from a backup as the runbook says.
     await deleteStream(nats, "moved_greenhouse2mqtt");
     await cp(join(folder, "out"), join(folder, "restored"), { recursive: true });
     await configure({ ...clustered, data_dir: "./restored" });
@@ -67,7 +67,7 @@ describe.skipIf(natsVersion === null)("the journal of one machine", () => {
     expect(await end("journal", "export", "again")).toMatchObject({ code: 0 });
     for (const [at, name] of (await readdir(join(folder, "out/journal"))).entries())
       expect(await readFile(join(folder, "again/journal", name), "utf8")).toBe(written[at]);
-    // Without the key the copy is not taken for the journal.
+    // Without the key the copy is not accepted as the journal.
     await configure({ ...alone, data_dir: "./data" });
     expect((await end("run")).stderr).toContain("is a copy of that of the cluster");
   }, 120_000);

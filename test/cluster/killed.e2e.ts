@@ -23,7 +23,9 @@ const answerOf = async ({ port }: Member, path: string) => {
   return [answer.status, await answer.text()] as const;
 };
 
-/** Who watches the member that stands by learns that it lives and could take over; of the owner, that it works. */
+/**
+ * The health endpoints of the standby member say that it lives and could take over; those of the owner that it works.
+ */
 async function answersStandingBy(cluster: Cluster): Promise<void> {
   const owner = await ownerOf(cluster);
   const standby = cluster.members.find((one) => one !== owner) ?? owner;
@@ -47,7 +49,7 @@ async function answersStandingBy(cluster: Cluster): Promise<void> {
   expect(ofCluster.map(({ status }) => status)).toEqual(["ok", "ok", "ok"]);
 }
 
-/** As the command line asks on the computer itself: with the rights of an operator. */
+/** Asks with an operator's rights, as the command line does on the same computer. */
 async function passAgain({ folder }: Member): Promise<number | undefined> {
   const asking = request({
     socketPath: join(folder, "data", ownerSocket),
@@ -60,7 +62,7 @@ async function passAgain({ folder }: Member): Promise<number | undefined> {
   return answer.statusCode;
 }
 
-/** Why a command is refused once a member is there that judges it; its outcome where it is not refused. */
+/** The reason for which a command is refused once a member judges it; its outcome if it is not refused. */
 async function reasonNow(cluster: Cluster): Promise<unknown> {
   const passing = ["platform_unavailable", "journal_unavailable", "no_read_back"];
   for (let n = 0; n < 40; n += 1) {

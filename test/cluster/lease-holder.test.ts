@@ -7,14 +7,14 @@ import { VirtualClock } from "../support/virtual-clock.js";
 
 const times = { leaseMs: 9_000, controlMs: 30_000 };
 
-/** A bucket of one key. */
+/** A bucket with one key. */
 function bucket() {
   const made: {
     entry: BucketEntry | null;
     revision: number;
     isAnswerLost: boolean;
     isAway: boolean;
-    /** It answers as a server that does not have the key yet. */
+    /** Whether it answers like a server that does not have the key yet. */
     isBehind: boolean;
     port: Bucket;
   } = {
@@ -150,7 +150,7 @@ describe("an account that is given up in order", () => {
     await one.clock.advance(5_000);
     expect(one.state.changes).toEqual([]);
     await one.clock.advance(10_000);
-    // The next owner would wait anew for what the one before may have under way.
+    // The next owner would have to wait again for what this one may have in progress.
     expect(one.state.changes).toEqual([]);
     await one.clock.advance(40_000);
     expect(one.state.changes).toEqual(["handing back"]);

@@ -4,7 +4,7 @@ import { PlatformError, type PlatformErrorFacts, type PlatformWriter } from "../
 
 const signal = new AbortController().signal;
 
-/** Its connection stands when `stands` resolves. */
+/** Its connection is open once `stands` resolves. */
 function platform(stands = Promise.resolve()) {
   const sent: string[] = [];
   const writer: PlatformWriter = {

@@ -20,16 +20,16 @@ import {
 } from "./support/members.js";
 
 /*
- * What takes long, with real NATS servers (NATS_SERVER names another program): a member that is stopped for FREEZE_SECONDS while a
- * command of it is under way, FREEZES times; and the server killed that leads the servers, the bucket or the journal, LEADERS times
- * each, with LOAD processes that work beside.
+ * Long tests with real NATS servers (NATS_SERVER names another program): a member is stopped for FREEZE_SECONDS with a
+ * command in progress, FREEZES times; and the server that leads the servers, the bucket or the journal is killed,
+ * LEADERS times each, with LOAD processes running beside.
  */
 
 const freezeMs = countFrom("FREEZE_SECONDS", 60) * 1_000;
 const freezes = countFrom("FREEZES", 4);
 const leaders = countFrom("LEADERS", 4);
 const load = countFrom("LOAD", 2);
-/** After waking: longer than it takes until the member is owner again, or anything that it had begun ends. */
+/** After waking: longer than the member needs to become owner again, or anything it had begun needs to end. */
 const watchMs = 20_000;
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -42,7 +42,10 @@ const wordAt = (n: number): string => (n % 2 === 0 ? "off" : "on");
 const postsOf = ({ members, posts }: Cluster, member: Member): number =>
   posts.filter((post) => post.member === members.indexOf(member)).length;
 
-/** Stopped with a command whose POST would be next, and gone on with; how long the other one took, and the POSTs after waking. */
+/**
+ * Stops the owner before the POST of a command, then lets it continue. Returns the take-over time and the POSTs after
+ * waking.
+ */
 async function frozen(cluster: Cluster, nats: NatsCluster, n: number) {
   const owner = await ownerOf(cluster);
   const { program } = owner;
@@ -72,7 +75,7 @@ async function frozen(cluster: Cluster, nats: NatsCluster, n: number) {
   return { readingMs, commandMs, posts: postsOf(cluster, owner) - before };
 }
 
-/** The server that leads all of them, by what they say. */
+/** The meta leader, by the logs of the servers. */
 function metaLeaderOf({ servers }: NatsCluster): NatsCluster["servers"][number] | undefined {
   const words =
     /(\d{4}\/\S+ [\d:.]+) \[INF\] (?:Self is new JetStream cluster metadata leader|JetStream cluster new metadata leader: (\w+))/g;
@@ -114,7 +117,7 @@ describe.skipIf(natsVersion === null)(`members of a cluster at ${natsVersion ?? 
         await server?.kill();
         took.push(await commandTaken(cluster, wordAt(n)));
         await server?.restart();
-        // Until it has what it missed, a second one must not die.
+        // A second server must not die until this one has caught up.
         await wait(12_000);
       }
       figures[`first command after the death of the leader ${what}`] = seconds(took);

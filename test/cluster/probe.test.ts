@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { knownReaches, reachesHost } from "../../src/cluster/probe.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
-/** A host that does this with who connects. */
+/** A host that treats connections like this. */
 async function host(meet: (socket: net.Socket) => void): Promise<string> {
   const server = net.createServer((socket) => {
     socket.on("error", () => undefined);
@@ -17,7 +17,7 @@ async function host(meet: (socket: net.Socket) => void): Promise<string> {
   return `127.0.0.1:${(server.address() as net.AddressInfo).port}`;
 }
 
-/** A TLS server that takes no hello: a fatal alert, which says that it is one. */
+/** A fatal alert, by which a TLS server refuses the hello. */
 const alert = Buffer.from([21, 3, 3, 0, 2, 2, 40]);
 
 const manners: Readonly<Record<string, (socket: net.Socket) => void>> = {

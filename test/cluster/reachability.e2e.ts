@@ -17,7 +17,7 @@ const lines = {
   broker: ({ broker }: Member) => [broker],
 } as const;
 
-/** Until a member but this one runs the account; resolves with the ms that it took. */
+/** Resolves once another member runs the account, with the ms it took. */
 async function handedOver(cluster: Cluster, from: Member): Promise<number> {
   const began = performance.now();
   const isGivenUp = () => logged(from.program, "the account goes there") !== undefined;

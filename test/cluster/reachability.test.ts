@@ -10,7 +10,7 @@ import {
 } from "../../src/cluster/membership-view.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
-/** Two members of one account, of which `a` runs it, and what each shows of itself. */
+/** Two members of one account, of which `a` runs it, and what each reports of itself. */
 function pair(reached: () => readonly Reach[]) {
   const clock = new VirtualClock();
   const views = {
@@ -35,7 +35,7 @@ function pair(reached: () => readonly Reach[]) {
       { revision: 1, value: ownerText({ member: "a", run: "1" }) },
       clock.monotonic(),
     );
-  /** Renewals go on, and the members look at each other. */
+  /** Renewals go on, and the members check each other. */
   const pass = async (ms: number, lacked: readonly Reach[]) => {
     for (let n = 0; n < ms; n += 2_000) {
       members.a.lack("north", lacked);

@@ -12,7 +12,7 @@ const entry = (number: number) => ({
   data: Buffer.alloc(0),
 });
 
-/** Consumers, each of which loses what stands at those places of its own counting; the numbers at which they began. */
+/** Consumers that each lose the deliveries at those of their own positions, and the numbers at which they began. */
 function consumers(losing: readonly (readonly number[])[]) {
   const began: number[] = [];
   async function* deliveries(from: number) {
@@ -62,7 +62,7 @@ describe("the reading of a stream", () => {
 describe("what may be asked more than once", () => {
   type Answer = "yes" | "no" | null;
 
-  /** Of each question, after how many ms which answer comes; an Error is a refusal, and 3 s are the time-out. */
+  /** The delay in ms and the answer to each question; an Error is a refusal, and 3 s are the time-out. */
   async function asked(answers: readonly (readonly [ms: number, answer: Answer | Error])[]) {
     const clock = new VirtualClock();
     const given = [...answers];

@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import { historyOf, troubleOf } from "./support/world.js";
 
 /*
- * The histories of a cluster whose members are told to read their files again, once or twice at any moment, and where the account's file
- * is gone for a while. A quarter of HISTORIES, FROM the first one.
+ * The histories of a cluster whose members are told to read their files again, once or twice at any moment, and where
+ * the account's file is missing for a while. Runs a quarter of HISTORIES, FROM the first one.
  */
 
 const count = Math.ceil(Number(process.env["HISTORIES"] ?? 20) / 4);

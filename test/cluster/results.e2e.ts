@@ -15,7 +15,7 @@ import {
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** So long commands come after an accident, until another member has taken over. */
+/** How long commands are sent after an accident, until another member has taken over. */
 const sendForMs = 16_000;
 const everyMs = 400;
 
@@ -24,7 +24,7 @@ const signalled = (signal: NodeJS.Signals) => (owner: Member) => {
   return Promise.resolve();
 };
 
-/** What happens to the owner while commands come, and what brings it back. */
+/** What happens to the owner while commands come, and how it is undone. */
 const accidents = {
   "is cut from NATS": {
     begin: (owner: Member) => cutFromNats(owner, true),

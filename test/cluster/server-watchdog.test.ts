@@ -6,7 +6,7 @@ function server() {
   const clock = new VirtualClock();
   const made = { left: 0 };
   const watchdog = new ServerWatchdog(clock, () => (made.left += 1));
-  /** Answered after so many ms; never where absent. */
+  /** Answered after that many ms; never without it. */
   const ask = (ms?: number, kind: "kept" | "told" = "told") => {
     const answer =
       ms === undefined ? clock.wait(60_000).then(() => Promise.reject(new Error("timeout"))) : clock.wait(ms);
@@ -22,7 +22,7 @@ it("a server that answers nothing of what is asked for is left, also where its l
   expect(made.left).toBe(0);
   await clock.advance(200);
   expect(made.left).toBe(1);
-  // Of the next one nothing was asked for yet.
+  // Nothing was asked of the next one yet.
   await clock.advance(10_000);
   expect(made.left).toBe(1);
   void ask();

@@ -5,7 +5,7 @@ import { keepStateFiles, stateFiles } from "../../src/cluster/state-files.js";
 import { nodeFileSystem } from "../../src/runtime/file-system.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
-/** Of these the next owner needs none; each with its reason. */
+/** Files that the next owner does not need, each with its reason. */
 const ofOneMember: Readonly<Record<string, string>> = {};
 
 it("what a bridge keeps in a small file the next owner of the account has too", async () => {
@@ -19,7 +19,7 @@ it("what a bridge keeps in a small file the next owner of the account has too", 
 });
 
 describe("what is written again and again", () => {
-  /** A member whose files are all written every second. */
+  /** A member that writes all its files every second. */
   async function keeping(seconds: number) {
     const clock = new VirtualClock();
     const kept: [string, number][] = [];

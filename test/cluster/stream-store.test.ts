@@ -15,9 +15,9 @@ import { VirtualClock } from "../support/virtual-clock.js";
 
 interface TestStream {
   readonly entries: (StreamEntry | null)[];
-  /** Where each reading began. */
+  /** The first number of each reading. */
   readonly readFrom: number[];
-  /** What becomes of an append. `lost`: it is kept, and nobody hears of it. */
+  /** The fate of an append. `lost`: it is kept, but not acknowledged. */
   fail: (entry: StreamEntry) => "lost" | "refused" | null;
   beforeFence: () => unknown;
   readonly port: AccountStream;
@@ -64,7 +64,7 @@ function stream(): TestStream {
   return made;
 }
 
-/** The first answer to a purge waits until what this returns is called. */
+/** Holds the first answer to a purge until the returned function is called. */
 function holdPurge({ port }: TestStream): () => void {
   const purge = port.purge.bind(port);
   let goOn: () => void = () => undefined;

@@ -18,8 +18,9 @@ import {
 } from "./support/members.js";
 
 /*
- * How long a take-over takes, TAKEOVERS times each: after a kill, a stop (SIGSTOP), a cut from NATS, and in order, with nothing under way
- * to the actuators; ACCIDENTS is a regular expression on their names. And BUSY_TAKEOVERS times after a kill, with a POST under way to one of two actuators that may take 30 s.
+ * How long a take-over takes, TAKEOVERS times each: after a kill, a stop (SIGSTOP), a cut from NATS, and an orderly
+ * end, with no POST in progress. ACCIDENTS is a regular expression on their names. And BUSY_TAKEOVERS times after a
+ * kill, with a POST in progress to one of two actuators that may take 30 s.
  */
 
 const takeOvers = countFrom("TAKEOVERS", 5);
@@ -28,7 +29,7 @@ const wanted = new RegExp(process.env["ACCIDENTS"] ?? "");
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A target takes so many in a minute. */
+/** The interval between commands, as a target accepts a limited number in a minute. */
 const askEveryMs = 1_100;
 
 type Asked = readonly [actuator: string, word: string];
@@ -37,7 +38,7 @@ const both: readonly Asked[] = [
   ["roller", "open"],
 ];
 
-/** From now on until one of these commands is carried out, which are sent in turn. */
+/** The time until one of these commands, which are sent in turn, is carried out. */
 async function firstCommand(cluster: Cluster, asked: readonly Asked[] = both): Promise<number> {
   const from = performance.now();
   const sent: string[] = [];
@@ -57,9 +58,9 @@ async function firstCommand(cluster: Cluster, asked: readonly Asked[] = both): P
 
 interface Accident {
   readonly begin: (owner: Member) => unknown;
-  /** Brings it back as a member that stands by. */
+  /** Brings it back as a standby member. */
   readonly end: (owner: Member) => unknown;
-  /** It goes on showing readings until another one has the account. */
+  /** It continues to publish readings until another one has the account. */
   readonly isShowing?: boolean;
 }
 
@@ -92,24 +93,27 @@ async function takenOver(cluster: Cluster, { begin, end, isShowing = false }: Ac
   const commandMs = await firstCommand(cluster);
   const readingMs = await reading;
   await end(owner);
-  // The allowance of a minute, and that it stands by.
+  // For the allowance of a minute, and until it stands by.
   await wait(20_000);
   return { readingMs, commandMs };
 }
 
-/** The longest POST where the configuration says nothing. */
+/** The default deadline of a POST. */
 const controlMs = 30_000;
-/** The lease before, in which nothing may be sent, and the ask that comes next. */
+/** The lease before, in which nothing may be sent, and the next attempt. */
 const aroundMs = 15_000;
 
 const addresses = { fan: "150", roller: "300" } as const;
 const words = { fan: ["on", "off"], roller: ["open", "close"] } as const;
 
-/** The owner dies with a POST under way to one actuator; how long the other one and this one then wait for a command. */
+/**
+ * The owner dies with a POST in progress to one actuator. Measures how long the other actuator and this one then wait
+ * for a command.
+ */
 async function takenOverBusy(cluster: Cluster, n: number) {
   const [busy, idle] = n % 2 === 0 ? (["fan", "roller"] as const) : (["roller", "fan"] as const);
   const owner = await settledOwner(cluster);
-  // It has read what the broker kept while none was connected, which is refused.
+  // Ensures that the owner has read the commands that the broker kept while no member was connected, which are refused.
   await commandTaken(cluster, "off");
   const address = addresses[busy];
   const before = cluster.posts.length;

@@ -17,7 +17,7 @@ import { Process } from "./support/process.js";
 
 const segment = "journal-000000000001.jsonl";
 
-/** Members at servers that lose nothing by themselves; what each writes is its own name. */
+/** Members at servers that lose nothing by themselves; each writes its own name. */
 function cluster() {
   const time = worldTime();
   const servers = new JetStreamModel(time, new Chance(1, "servers"), {
@@ -173,7 +173,7 @@ describe("an account", () => {
 });
 
 describe("an account whose owner does not reach what it needs", () => {
-  /** Three members, of which `a` runs it: how often each has had it, and to whom it went last. */
+  /** Three members, of which `a` runs the account: how often each has had it, and which had it last. */
   const trio = async () => {
     const { time, start } = cluster();
     const members = { a: start("a"), b: start("b"), c: start("c") };
@@ -192,7 +192,7 @@ describe("an account whose owner does not reach what it needs", () => {
     expect(runs()).toEqual([1, 0, 1]);
     expect(members.a.warned.at(-1)).toContain("the account goes there");
     expect(members.c.runs[0]).toBeLessThan((members.a.ends[0] ?? 0) + 2_000);
-    // The first in order of the others does not reach it either.
+    // The next in order does not reach it either.
     await time.runUntil(12 * minute);
     expect(runs()).toEqual([1, 0, 1]);
   });
@@ -296,7 +296,7 @@ describe("a copy of the journal", () => {
 });
 
 describe("a stream that is read while it is written to", () => {
-  /** The states that are found one after the other, and how many entries each reading gives. */
+  /** The successive states of the stream, and how many entries each reading gives. */
   const stream = (states: readonly (readonly [last: number, count: number])[], counts: readonly number[]) => {
     const left = [...states];
     const given = [...counts];

@@ -17,7 +17,7 @@ import {
   settledOwner,
 } from "./support/members.js";
 
-/** The journal takes no more bytes than it has, as with a full disk; or again as many as ever. */
+/** Limits the journal to its present size, as with a full disk, or removes the limit. */
 async function boundJournal({ servers }: NatsCluster, isFull: boolean): Promise<void> {
   const link = await connect({ servers: servers.map(({ port }) => `127.0.0.1:${port}`) });
   const { streams } = await jetstreamManager(link);
@@ -28,7 +28,7 @@ async function boundJournal({ servers }: NatsCluster, isFull: boolean): Promise<
 
 const resultWith = (cluster: Cluster, id: string) => resultsOf(cluster).find((one) => one["id"] === id);
 
-/** The result of a command that is sent once; `during` is what to do before it is waited for. */
+/** The result of a command that is sent once; `during` runs before the wait for it. */
 async function resultOf(cluster: Cluster, actuator: string, word: string, during?: () => Promise<void>) {
   const id = await sendOnce(cluster, actuator, word);
   await during?.();
@@ -46,7 +46,10 @@ const alarmsOf = ({ json }: Cluster): string =>
 
 const refusal = { outcome: "refused", reason: "journal_unavailable" };
 
-/** Sends until one meets the full journal, and resolves with its id: what the member drops from its journal makes room again. */
+/**
+ * Sends until a command meets the full journal, and resolves with its id. The member makes room by dropping old
+ * records.
+ */
 async function meetsFull(cluster: Cluster, nats: NatsCluster): Promise<string> {
   for (let n = 0; n < 20; n += 1) {
     await boundJournal(nats, true);
@@ -61,8 +64,8 @@ async function meetsFull(cluster: Cluster, nats: NatsCluster): Promise<string> {
 
 async function fullJournal(cluster: Cluster, nats: NatsCluster): Promise<void> {
   const id = await meetsFull(cluster, nats);
-  // What meets the full journal under way waits for it with its result, unless its records were the last that fitted in; what comes
-  // later is refused at once.
+  // A command that meets the full journal in progress waits with its result, unless its records were the last to fit;
+  // later ones are refused at once.
   expect(await resultOf(cluster, "fan", "on")).toMatchObject(refusal);
   const before = cluster.posts.length;
   const stopped = resultOf(cluster, "roller", "stop");
@@ -77,13 +80,13 @@ async function fullJournal(cluster: Cluster, nats: NatsCluster): Promise<void> {
   await expect.poll(() => alarmsOf(cluster)).not.toContain("journal_unavailable");
 }
 
-/** So late that what is asked is under way when a line is cut. */
+/** The delay of requests, long enough that one is in progress when a line is cut. */
 const lateMs = 500;
 
 const requestsOf = ({ simulator }: Cluster): number =>
   Object.values(simulator.control.requests()).reduce((sum, count) => sum + count, 0);
 
-/** A command whose POST has left when `cut` is called, and is not answered yet. */
+/** A command whose POST is sent but unanswered when `cut` is called. */
 async function underWay(cluster: Cluster, word: string, cut: () => Promise<void>) {
   const before = cluster.posts.length;
   for (const proxy of cluster.toPlatform) proxy.latency(lateMs);
@@ -96,7 +99,7 @@ async function underWay(cluster: Cluster, word: string, cut: () => Promise<void>
   expect(cluster.posts).toHaveLength(before + 1);
 }
 
-/** The owner goes on reading, and tells what has ended when the line is back. */
+/** The owner continues to read, and reports what has ended when the line is back. */
 async function cutFromBroker(cluster: Cluster): Promise<void> {
   const { broker } = await ownerOf(cluster);
   await underWay(cluster, "off", async () => {
@@ -109,7 +112,7 @@ async function cutFromBroker(cluster: Cluster): Promise<void> {
   await commandTaken(cluster, "on");
 }
 
-/** What was carried out and not answered is read back, and not sent again. */
+/** A command that was carried out but not answered is read back, and not sent again. */
 async function cutFromPlatform(cluster: Cluster): Promise<void> {
   const { toPlatform, texts } = cluster;
   const state = () => texts("greenhouse/bridge/platform").at(-1);
@@ -123,11 +126,11 @@ async function cutFromPlatform(cluster: Cluster): Promise<void> {
     await cutLines(toPlatform, false);
   });
   await commandTaken(cluster, "on");
-  // A state stands for ten seconds, so that the next one comes behind a command.
+  // A state is held for ten seconds, so that the next one comes after a command.
   await expect.poll(state, { timeout: 40_000 }).toBe("online");
 }
 
-/** Every member is stopped in order and started again, one after the other, and commands go on coming. */
+/** Every member is stopped in order and started again, one after the other, while commands continue. */
 async function rollingRestart(cluster: Cluster): Promise<void> {
   const { members, posts } = cluster;
   const from = posts.length;
@@ -142,7 +145,7 @@ async function rollingRestart(cluster: Cluster): Promise<void> {
   })();
   for (const member of members) {
     ended.push((await member.program.end("SIGTERM")).stderr);
-    // Before it is there again, the other one has the account.
+    // Before it is back, the other one has the account.
     await ownerOf(cluster);
     member.program = startProcess({ folder: member.folder });
     await until(() => /standing by|has claimed the account/.test(member.program.stderr), "a member again");
@@ -173,9 +176,9 @@ describe.skipIf(natsVersion === null)(
       onTestFinished(() => nats.stop());
       const cluster = await clusterOf(2, nats);
       await commandTaken(cluster, "off");
-      // The account goes back to it half a minute later otherwise, and what is under way then is refused.
+      // The account would otherwise go back to it half a minute later, and commands then in progress would be refused.
       const owner = await settledOwner(cluster);
-      // It runs by now: the journal would not even take its first entry.
+      // Shows that it runs: the full journal would not even accept its first entry.
       await commandTaken(cluster, "off");
       await fullJournal(cluster, nats);
       await cutFromBroker(cluster);

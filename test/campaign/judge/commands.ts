@@ -10,17 +10,17 @@ export interface CommandVerdict {
   readonly breaches: readonly Breach[];
   readonly outcomes: Readonly<Record<string, number>>;
   readonly sent: number;
-  /** Never reached the bridge, or went with it before they were journaled. Nothing came of them. */
+  /** Commands that never reached the bridge, or were lost before they were journaled. They had no effect. */
   readonly undelivered: number;
 }
 
-/** Which of the three promises a rule is part of. */
+/** The promise that a rule is part of. */
 function promiseOf(rule: Rule): Breach["invariant"] {
   if (rule === "S7" || rule === "L1") return "lost command";
   return rule === "S8" ? "wrong state" : "POST";
 }
 
-/** Judges all that was asked of the bridge, and all that it sent. */
+/** Judges all commands sent to the bridge, and everything it sent. */
 export function judgeCommands(recorded: History): CommandVerdict {
   const history = historyOf(recorded);
   const breaches = judgeHistory(history).map(({ at, rule, text }) => ({

@@ -5,7 +5,7 @@ import { type Breach, type History, textOf } from "../history.js";
 import { commanded, counters, moved, points } from "../support/house.js";
 import type { World } from "../support/world.js";
 
-/** Every value published was shown by the platform before, and none goes back to an older one. */
+/** Judges that the platform showed every published value before, and that none goes back to an older one. */
 export function judgeStates(history: History): readonly Breach[] {
   return [
     ...points.flatMap((point) => [...truths(history, point), ...order(history, point)]),
@@ -17,7 +17,7 @@ type Point = (typeof points)[number];
 
 const wrong = (at: number, text: string): Breach => ({ at, invariant: "wrong state", text });
 
-/** Words of states whose value tells them; others are not looked at. */
+/** State words by value; states of other values are not checked. */
 export const words: Readonly<Record<string, readonly string[]>> = {
   "10010": ["open"],
   "10001": ["closed"],
@@ -27,7 +27,7 @@ export const words: Readonly<Record<string, readonly string[]>> = {
   "0110": ["low"],
 };
 
-/** Each `json` names a value and when it was read: the register must have held it then. */
+/** Checks that a register held the value of each `json` when it was read. */
 function truths({ messages, held, clockOffsets }: History, point: Point): readonly Breach[] {
   const { topic, code } = point;
   const registers = point.registers.map((one) => held.get(`${code}/${one}`) ?? []);
@@ -42,7 +42,7 @@ function truths({ messages, held, clockOffsets }: History, point: Point): readon
       );
       if (!wasSo) return [wrong(at, `${topic} says ${value} read at ${readAt}; no register held it then`)];
       const word = words[value];
-      // Between the steps of a command the state stays what it was, while the value follows each read.
+      // While a command is open the state stays the same, but the value follows each read.
       const isOpen = () => phaseBefore(messages, topic, index) !== "done";
       return word === undefined || word.includes(textOf(state)) || isOpen()
         ? []
@@ -51,8 +51,8 @@ function truths({ messages, held, clockOffsets }: History, point: Point): readon
 }
 
 /**
- * The phase of the newest command that was shown before a message; `done` where there was none. A command may end in the
- * same millisecond, so instants do not tell which of two messages came first.
+ * The phase of the newest command shown before a message; `done` without one. A command may end in the same
+ * millisecond, so the order of two messages is not taken from their times.
  */
 function phaseBefore(messages: readonly Seen[], topic: string, index: number): string {
   const newest = messages.findLast(
@@ -67,10 +67,10 @@ const heldAround = (register: readonly Held[], value: string, readAt: number): b
     return one.value === value && one.at <= readAt + 250 && until >= readAt - readMs;
   });
 
-/** The values published one after the other can be laid on the register's history without ever going back. */
+/** Checks that the published values follow the register's history without going back. */
 function order({ messages, held }: History, { topic, code, registers }: Point): readonly Breach[] {
   const [register, ...others] = registers;
-  // Where mode and position are two registers, the value published changes between them.
+  // With separate registers for mode and position the published value switches between them.
   if (register === undefined || others.length > 0) return [];
   const history = held.get(`${code}/${register}`) ?? [];
   let from = 0;
@@ -91,7 +91,7 @@ function order({ messages, held }: History, { topic, code, registers }: Point): 
 const live = (messages: readonly Seen[], topic: string): readonly Seen[] =>
   messages.filter((one) => one.topic === topic && !one.retain && one.payload !== "");
 
-/** Counting sensors: every number was shown before it was published, and they never count down. */
+/** Checks counting sensors: every published number was shown before, and numbers never decrease. */
 function counts({ messages, shown }: History): readonly Breach[] {
   return counters.flatMap(({ topic }) => {
     const since = new Map(shown.filter((one) => one.topic === topic).map(({ value, from }) => [value, from]));
@@ -117,7 +117,7 @@ function counts({ messages, shown }: History): readonly Breach[] {
   });
 }
 
-/** Where retained topics differ from what the platform holds, with nothing moving any more; empty when nowhere. */
+/** Differences between retained topics and the platform once nothing moves; empty without any. */
 export async function differences({ watch, platform, load }: World): Promise<readonly string[]> {
   const found: string[] = [];
   const expect = (topic: string, wanted: string) => {
@@ -129,7 +129,7 @@ export async function differences({ watch, platform, load }: World): Promise<rea
   for (const code of [commanded, moved]) expect(`greenhouse/${code.toLowerCase()}/availability`, "online");
   for (const { code, topic, registers } of points) {
     const [held = "", mode] = await Promise.all(registers.map((one) => platform.register(code, one)));
-    // Of an actuator with two registers the other one is shown, as its position, while this one says so.
+    // With two registers the second one holds the mode; at this value of it the position is shown.
     const isPosition = mode === undefined || mode === "10100";
     expect(`${topic}/value`, isPosition ? held : mode);
     if (mode !== undefined) expect(`${topic}/position`, isPosition ? held : "");

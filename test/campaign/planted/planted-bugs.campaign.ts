@@ -11,10 +11,10 @@ import { plantedBugs } from "../../planted/bugs.js";
 import { tellFigures } from "../../proof/figures.js";
 import { type Planted, planted, seamFile } from "../../planted/plant.mjs";
 
-/* Whether the campaign can fail: it is run on the program built with one bug each, and must find it. */
+/* Checks that the campaign can fail: it must find each bug built into the program, one at a time. */
 
 let folder = "";
-/** What the campaign counted of each, for the report. */
+/** What the campaign counted for each bug, for the report. */
 const foundBy: Record<string, string> = {};
 
 beforeAll(async () => {
@@ -26,7 +26,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Builds the program anew, with the bug in its module. */
+/** Builds the program with the bug in its module. */
 async function plant(bug: Planted, name: string): Promise<string> {
   const copy = join(folder, name);
   const seam = join(root, "src", `${seamFile(bug)}.ts`);

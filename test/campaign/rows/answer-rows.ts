@@ -15,7 +15,7 @@ import {
   within,
 } from "../row.js";
 
-/* F: answers that are none: too slow, too large, not JSON, refusals, redirects. */
+/* F: invalid answers: too slow, too large, not JSON, refusals, redirects. */
 
 /** Every answer is spoilt as a fault file says. */
 const spoilt = (name: string, fault: Readonly<Record<string, unknown>>, more: Partial<Row> = {}): Row =>
@@ -30,8 +30,8 @@ const spoilt = (name: string, fault: Readonly<Record<string, unknown>>, more: Pa
   });
 
 /**
- * Refusals of a busy device that do not say what the platform said. Commands sent before the fault are left out: one of
- * them may end only now, for a request that an earlier fault left without an answer for 30 s.
+ * Refusals for a busy device that do not quote the platform. Commands sent before the fault are left out: an earlier
+ * fault may have left a request unanswered for 30 s, so that its command ends only now.
  */
 const untold = ({ messages, sent, startedAt, endedAt }: Seen): readonly string[] => {
   const ids = new Set(sent.filter(within({ from: startedAt + 1_000, to: endedAt })).map(({ id }) => id));
@@ -41,7 +41,7 @@ const untold = ({ messages, sent, startedAt, endedAt }: Seen): readonly string[]
     .map(({ message }) => `a refusal that does not say what the platform said: ${textOf(message)}`);
 };
 
-/** An event was followed by the problem, which an earlier fault may have left on already. */
+/** Checks that an event was followed by the problem, which may already be on after an earlier fault. */
 const problemAfter =
   (type: string): Check =>
   ({ messages }, { watch }) =>
@@ -76,7 +76,7 @@ export const answerRows: readonly Row[] = [
   spoilt("answers 3 s late", { fault: "slow", delay: "3s" }),
 ];
 
-/* What can become of a control value between the bridge and the device. Polling is left alone. */
+/* What can happen to a control value between the bridge and the device. Polling is not affected. */
 
 const post = (name: string, fault: Readonly<Record<string, unknown>>, more: Partial<Row> = {}): Row =>
   platform({
@@ -117,10 +117,10 @@ export const postRows: readonly Row[] = [
   ),
   post(
     "POST done, shown and set back within the travel time",
-    // After it was read for the first time, also on a busy machine, and before its travel time is over.
+    // After the first read, also on a busy machine, and before the travel time is over.
     { fault: "revert", delay: "700ms", address: "101" },
     {
-      // Long enough for two commands of the roof: one may be read so late that it is never seen to have been done.
+      // Long enough for two commands of the roof, as a late read may miss that one was carried out.
       holdMs: 24_000,
       expected: "looked at once more after the travel time; the event reverted, the problem on",
       checks: [event("reverted"), problemAfter("reverted")],

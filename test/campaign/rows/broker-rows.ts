@@ -11,9 +11,9 @@ import {
 } from "../row.js";
 import type { World } from "../support/world.js";
 
-/* D: the link to the broker. In every lane with a broker of its own. */
+/* D: the link to the broker, in every lane with a broker of its own. */
 
-/** The broker dies with everything it retained; nobody gets in before the watch listens again. */
+/** Kills the broker with all retained messages; clients are let in only once the watch listens again. */
 async function restartBroker(world: World): Promise<void> {
   const { broker, door } = linkOf(world);
   await door.manner("closed");
@@ -32,7 +32,7 @@ const frozen = (seconds: number, expected: string, limitMs: number): Row =>
     end: (world) => linkOf(world).broker.thaw(),
   });
 
-/** 60 counts were shown while the broker was gone; only the newest may be told. */
+/** 60 counts were shown while the broker was gone; only the newest may be published. */
 const noBacklog = ({ messages, endedAt }: Seen): readonly string[] => {
   const counts = messages.filter(
     ({ topic, at, retain }) =>
@@ -57,7 +57,7 @@ export const brokerRows: readonly Row[] = [
       name: direction === "both" ? "broker link half-open" : "broker deaf one way",
       expected: "seen within 1.5 keepalives (22.5 s) + 1 s, then a new link; never publishing but deaf",
       holdMs: 0,
-      // 23.5 s until it is seen, then a first reconnect within 1 s and its handshake.
+      // 23.5 s until it is noticed, then a first reconnect within 1 s and its handshake.
       limitMs: 35_000,
       begin: (world) => linkOf(world).door.deafen(direction),
     }),

@@ -4,21 +4,22 @@ import { broker, linkOf, platform, type Row, stayedOnline, wait } from "../row.j
 import type { World } from "../support/world.js";
 
 /*
- * Peers that never let go: what stands answers no more, or with a part of an answer, takes what is sent, and is never closed from there.
- * When, after how many bytes and what becomes of new connections is drawn; what was clung to stays so after the fault.
+ * Peers that hold connections: a connection stops answering, possibly in mid-answer, still takes data and is never
+ * closed by the peer. The moment, the number of bytes and the fate of new connections are random; held connections stay
+ * held after the fault.
  */
 
 const anything = /^/;
 const push = /upgrade: websocket/i;
 
-/** Time and again until the fault is over; also the part of a line of HTTP, of a body, of a frame. */
+/** Holds connections repeatedly until the fault is over, also within a line of HTTP, a body or a frame. */
 async function clingTo(doors: readonly TcpProxy[], chance: Chance, forMs: number): Promise<void> {
   const endsAt = performance.now() + forMs;
   const isHole = chance.hits(0.3);
   while (performance.now() < endsAt) {
     const afterBytes = chance.of([0, chance.whole(1, 20), chance.whole(20, 600)]);
     for (const door of doors) door.cling(anything, afterBytes);
-    // Some of the new ones are held like those that stand, and some are well until the next turn.
+    // Some new connections are held as well, and some work until the next turn.
     if (isHole) for (const door of doors) await door.manner(chance.of(["black_hole", "pass"]));
     await wait(chance.between(200, 4_000));
   }
@@ -34,7 +35,7 @@ const hosts = (which: string, doorsOf: (world: World) => readonly TcpProxy[]): R
     expected: "each request has its end; nothing waits for the other side to close",
     holdMs: 30_000,
     reducedHoldMs: 15_000,
-    // The last POST may have its whole deadline before it.
+    // The last POST may still have its whole deadline to wait.
     limitMs: 75_000,
     begin: (world, _notes, holdMs) => clingTo(doorsOf(world), chanceOf(world, name), holdMs),
     checks: [stayedOnline],
@@ -49,7 +50,7 @@ export const clingingRows: readonly Row[] = [
     name: "push never lets go",
     expected: "seen within 45 s, then a new channel; polling goes on",
     holdMs: 5_000,
-    // And the pause of a channel that other faults have ended often.
+    // Includes the pause of a channel that other faults have ended often.
     limitMs: 170_000,
     begin: (world) => {
       const afterBytes = chanceOf(world, "push").of([0, 1, 3]);

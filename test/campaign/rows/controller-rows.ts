@@ -15,14 +15,14 @@ import { commanded, moved, topicOf, windTopic } from "../support/house.js";
 import type { World } from "../support/world.js";
 
 /*
- * One greenhouse that does not answer, or late, while it is commanded on and on. At the other one a storm begins, a motor is
- * stopped and a lease ends: all of that is to be sent as if the first were not there.
+ * One greenhouse answers late or not at all while commands to it continue. At the other one a storm begins, a motor is
+ * stopped and a lease ends; their POSTs must not be delayed by the first one.
  */
 
-/** From what asks for it to its POST; a guard and a lease's end look at the actuator first. */
+/** The longest time from a request to its POST; a guard and the end of a lease read the actuator first. */
 const leavesWithinMs = 5_000;
 const leaseMs = 3_000;
-/** Actuators of the dead greenhouse whose commands are under way before anything is asked of the other. */
+/** Actuators of the dead greenhouse that have commands in progress before anything is asked of the other one. */
 const heldUp = 4;
 
 const resultTopic = (actuator: string, code = moved) => `${topicOf(code, actuator)}/result`;
@@ -30,7 +30,7 @@ const resultTopic = (actuator: string, code = moved) => `${topicOf(code, actuato
 const set = ({ watch }: World, actuator: string, payload: object, code = moved) =>
   watch.publish(`${topicOf(code, actuator)}/set`, JSON.stringify(payload));
 
-/** Resolves with a result seen since; throws where none came. */
+/** Resolves with a result seen since; throws if none came. */
 async function result({ watch }: World, since: number, actuator: string, id: string): Promise<Fields> {
   const found = () =>
     watch.seen
@@ -47,7 +47,7 @@ const holds = ({ watch }: World): boolean => {
   return !Array.isArray(because) || because.length > 0;
 };
 
-/** Before the fault the other greenhouse is calm, its window open and its motor running. */
+/** Before the fault the other greenhouse is calm, with its window open and its motor running. */
 async function prepare(world: World, mark: string): Promise<void> {
   const { watch } = world;
   const since = watch.mark();
@@ -61,7 +61,7 @@ async function prepare(world: World, mark: string): Promise<void> {
   }
 }
 
-/** Until commands to so many actuators of the dead greenhouse are under way. */
+/** Waits until that many actuators of the dead greenhouse have commands in progress. */
 async function untilHeldUp({ watch }: World): Promise<void> {
   const underWay = () =>
     [...watch.current(/^greenhouse\/gh-0001\/actuator\/[^/]+\/command$/).values()].filter((payload) =>
@@ -95,7 +95,7 @@ async function begin(world: World, notes: Notes, fault: Readonly<Record<string, 
   await comesTrue(() => sentBy("vent", "rule wind") && sentBy("valve", "lease "), 45_000);
 }
 
-/** How it ended, and how long after it was due its POST left. */
+/** Checks how a command ended, and how long after it was due its POST was sent. */
 function leaves(what: string, actuator: string, isIt: (result: Fields) => boolean, dueMs: number) {
   return ({ messages, notes }: Seen): readonly string[] => {
     const found = messages
@@ -114,7 +114,7 @@ function leaves(what: string, actuator: string, isIt: (result: Fields) => boolea
 const byPrefix = (prefix: string) => (one: Fields) => textOf(one["by"]).startsWith(prefix);
 const byId = (suffix: string) => (one: Fields) => textOf(one["id"]).endsWith(suffix);
 
-/** A stop of the greenhouse that does not answer leaves too, which its phase tells. */
+/** A stop to the greenhouse that does not answer is also sent, as its phase shows. */
 function ownStopLeaves({ messages, notes }: Seen): readonly string[] {
   const left = messages.find(({ topic, payload, at }) => {
     const { id, phase } = topic === `${topicOf(commanded, "winch")}/command` ? fields(payload) : {};
@@ -124,7 +124,7 @@ function ownStopLeaves({ messages, notes }: Seen): readonly string[] {
   return unless(lateMs <= leavesWithinMs, `the stop of the greenhouse itself left after ${lateMs} ms`);
 }
 
-/** Nothing was done there: no command sent since is told as confirmed before the fault is over. */
+/** No command sent to it since is reported as confirmed before the fault is over. */
 function nothingInvented({ messages, sent, notes, endedAt }: Seen): readonly string[] {
   const from = notes["heldUpFrom"] ?? Infinity;
   const ids = new Set(sent.filter(({ at }) => at >= from).map(({ id }) => id));
@@ -145,7 +145,7 @@ const dead = (name: string, fault: Readonly<Record<string, unknown>>, checks: Ro
     expected: "the other one's guard, stop and lease's end are sent in time; its own results are true",
     holdMs: 25_000,
     reducedHoldMs: 12_000,
-    // What it was asked last is given up after 30 s, and one that may have been sent is read back.
+    // The last request is given up after 30 s, and a command that may have been sent is read back.
     limitMs: 75_000,
     begin: (world, notes) => begin(world, notes, fault),
     end: async ({ platform: simulated, watch }) => {

@@ -3,17 +3,17 @@ import { broker, linkOf, type Row, stayedOnline, unless } from "../row.js";
 import { commanded, topicOf } from "../support/house.js";
 import type { World } from "../support/world.js";
 
-/* D: what arrives over a link that stands: from neighbours at the broker, and names from the platform. */
+/* D: messages over a working link: from neighbours at the broker, and names from the platform. */
 
 const set = `${topicOf(commanded, "fan")}/set`;
 
-/** A client with our id that does not come back when it is thrown off. */
+/** A client with the bridge's id that does not reconnect when it is disconnected. */
 const stranger = ({ brokerPort, lane: { version } }: World) => {
   const options = { protocolVersion: version, reconnectPeriod: 0, clientId: "greenhouse2mqtt" };
   return mqtt.connectAsync(`mqtt://127.0.0.1:${brokerPort}`, options);
 };
 
-/** Hostile things that arrive over the bridge's link, which has to stand all the time. */
+/** Hostile messages over the bridge's link, which must not be lost at any time. */
 const poison = (row: Partial<Row> & Pick<Row, "name" | "expected" | "holdMs" | "begin">): Row =>
   broker({
     ...{ hits: "nothing", limitMs: 20_000, ...row },

@@ -17,7 +17,7 @@ import {
 import { commanded, staleAfterMs, targets, topicOf } from "../support/house.js";
 import type { World } from "../support/world.js";
 
-/* F: the platform as a whole: its connections, its lists and its channels. Recovery needs no human and at most 60 s. */
+/* F: the platform as a whole: its connections, its lists and its channels. Recovery takes at most 60 s and no human. */
 
 const platformTopic = "greenhouse/bridge/platform";
 
@@ -28,7 +28,7 @@ async function both({ business, realtime }: World, manner: Manner): Promise<void
   }
 }
 
-/** Only of a fault that was held this long. */
+/** Applies a check only to a fault that was held this long. */
 const heldFor =
   (leastMs: number, check: Check): Check =>
   (seen, world) =>
@@ -46,7 +46,7 @@ const unreachable = (name: string, manner: Manner, holdMs: number, reducedHoldMs
     ],
   });
 
-/** Whoever answers is there. */
+/** Part of the platform is broken; it counts as reachable while anything answers. */
 const partBroken = (name: string, fault: Readonly<Record<string, unknown>>): Row =>
   platform({
     name,
@@ -88,7 +88,9 @@ export const platformRows: readonly Row[] = [
 
 /* C: values that are old, impossible or from a device that is gone, and clocks that are set. */
 
-/** A command that ended confirmed or already has read its address from the device itself. */
+/**
+ * Waits until a command has ended confirmed or already for each target, which reads its address from the device itself.
+ */
 async function everyTargetReadFresh({ watch }: World): Promise<void> {
   const mark = watch.mark();
   const isFresh = (id: string) =>
@@ -103,13 +105,13 @@ async function everyTargetReadFresh({ watch }: World): Promise<void> {
     throw new Error("no command was confirmed for each target within a minute");
 }
 
-/** Before each was read fresh there is nothing by which a bridge that has just started could tell a value from an older one. */
+/** Waits for a fresh read of each target: a bridge that has just started cannot tell a value from an older one. */
 const remembered = (name: string, fault: string): Row =>
   platform({
     ...faulty({ fault, controller: commanded, delay: "20s" }),
     name,
     expected: "a state never goes back in time",
-    // Ten of them go by before the fault begins.
+    // Ten of them pass before the fault begins.
     holdMs: 26_000,
     reducedHoldMs: 22_000,
     begin: async (world) => {
@@ -154,7 +156,7 @@ export const stateRows: readonly Row[] = [
     checks: [
       stayedOnline,
       ...["gh-0001", "gh-0003"].map((id) => never(availability(id), "offline")),
-      // The other list may still hold it, but without a flag.
+      // The other list may still contain it, but without a flag.
       never(availability("gh-0003"), "unknown"),
       outcome("confirmed", "already"),
     ],

@@ -31,7 +31,7 @@ import type { World } from "../support/world.js";
 const youngMs = 5_000;
 const youngIds = "still-";
 
-/** Commands that are to be carried out within seconds, or not at all, sent while nobody reads them. */
+/** Sends commands with a maximum age of some seconds while nobody reads them. */
 async function sendYoung({ watch }: World): Promise<void> {
   await wait(500);
   const sentAt = Date.now();
@@ -42,7 +42,7 @@ async function sendYoung({ watch }: World): Promise<void> {
   }
 }
 
-/** What lay in a socket for longer than it was to wait ends expired, and nothing of it was sent. */
+/** Checks that commands that waited too long in a socket ended expired, and were not sent. */
 const expired: Check = ({ messages }) => {
   const young = resultsOf(messages).filter(({ id }) => textOf(id).startsWith(youngIds));
   const wrong = young.filter(({ outcome, reason }) => outcome !== "refused" || reason !== "expired");
@@ -104,7 +104,7 @@ export const processRows: readonly Row[] = [
   }),
 ];
 
-/* G: the disk, and who else works with it or with the account. */
+/* G: the disk, and other programs that use it or the account. */
 
 const dataIn = ({ stage }: World, name = "") => join(stage.folder, "data", name);
 
@@ -131,12 +131,12 @@ const remount = (world: World, how: "ro" | "rw") => {
   if (world.hasOwnDisk) execFileSync("mount", ["-o", `remount,${how}`, dataIn(world)]);
 };
 
-/** Where the directory is meanwhile, with all that is in it. */
+/** Where the directory and its content are meanwhile. */
 const awayFrom = (world: World) => join(world.stage.folder, "data-away");
 
 const mounted = (...options: readonly string[]) => execFileSync("mount", options, { stdio: "ignore" });
 
-/** The disk is pulled, or the directory gets another name: what is open stays open, and nobody finds it. */
+/** Removes the disk, or renames the directory: open files stay open, but nobody finds them. */
 function takeAway(world: World): void {
   if (!world.hasOwnDisk) {
     renameSync(dataIn(world), awayFrom(world));
@@ -161,7 +161,7 @@ const refusedWithoutDisk: Check = (seen, world) =>
     ? outcome("refused/journal_unavailable")(seen, world)
     : ["not run: this process may not mount a small file system"];
 
-/** The directory as the bridge leaves it where it is not: nothing is made in its place. */
+/** Checks that the bridge created nothing in place of the missing directory. */
 const nothingInItsPlace: Check = ({ notes: { inItsPlace = 0 } }) =>
   unless(inItsPlace === 0, `${inItsPlace} files were made where the directory had been`);
 
@@ -187,7 +187,7 @@ export const diskRows: readonly Row[] = [
   goneDirectory("data directory gone for a minute", 60_000),
   // In the middle of what would have been the next record, as a power cut leaves it.
   killed("kill -9, journal's tail torn", (world) => appendToJournal(world, '{"seq":99999999,"at":"2026-')),
-  // What some file systems show after a power cut: room that was never written.
+  // Some file systems show this after a power cut: allocated blocks that were never written.
   killed("kill -9, journal's tail zeroed", (world) => appendToJournal(world, Buffer.alloc(4_096))),
   own({
     name: "disk full",
@@ -212,7 +212,7 @@ export const diskRows: readonly Row[] = [
       await world.bridge.stop();
       remount(world, "ro");
       await world.bridge.start();
-      // The embedded broker comes with it, which takes its time on a busy machine.
+      // The embedded broker starts with the bridge, which takes time on a busy machine.
       await comesTrue(() => world.watch.isConnected, 30_000);
       await wait(4_000);
     },

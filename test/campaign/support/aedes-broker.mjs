@@ -1,6 +1,6 @@
 /*
- * The embedded broker in a process of its own, so that it can be reached through the chaos proxy, killed and frozen like
- * any other. `node aedes-broker.mjs <dist-modules> <port>`; everybody on this computer may do everything.
+ * The embedded broker in a process of its own, so that it can be put behind the chaos proxy, killed and frozen like any
+ * other. `node aedes-broker.mjs <dist-modules> <port>`; local clients may do everything.
  */
 import { pathToFileURL } from "node:url";
 

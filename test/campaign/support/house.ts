@@ -1,16 +1,16 @@
-/* The greenhouses of a campaign: what is commanded, what somebody else moves, and which sensors count. */
+/* The greenhouses of a campaign: commanded actuators, actuators that somebody else moves, and counting sensors. */
 
 const quick = { settle: "300ms", confirm_within: "8s" };
 const moving = { ...quick, travel_time: "1s" };
 
 export const commanded = "GH-0001";
-/** Nobody commands it over MQTT; its registers are moved by hand. */
+/** Not commanded over MQTT; its registers are moved by hand. */
 export const moved = "GH-0003";
 const station = "WS-0001";
 
 interface Target {
   readonly address: string;
-  /** Command and the value its last step writes. */
+  /** Each command with the value that its last step writes. */
   readonly commands: readonly (readonly [command: string, value: string])[];
   readonly settings: Readonly<Record<string, unknown>>;
 }
@@ -61,7 +61,7 @@ export const targets: Readonly<Record<string, Target>> = {
   },
 };
 
-/** Actuators of the other greenhouse, with the values somebody sets there by turns. */
+/** Actuators of the other greenhouse, with the values set there in turn. */
 export const byHand: Readonly<
   Record<string, { readonly address: string; readonly values: readonly string[] }>
 > = {
@@ -70,8 +70,8 @@ export const byHand: Readonly<
 };
 
 /**
- * What a person, a guard or a lease's end moves while the other greenhouse does not answer. Each greenhouse has the motor, whose stop
- * is to leave at once.
+ * Moved by a person, a guard or the end of a lease while the other greenhouse does not answer. Both greenhouses have
+ * the motor, whose stop must be sent at once.
  */
 const beside = {
   vent: {
@@ -100,7 +100,7 @@ export const windTopic = "weather/wind";
 const motor = {
   winch: { kind: "motor", address: "300", values: { open: "00000001", close: "00000010" }, ...moving },
 };
-/** Whose registers are looked at for what commands say of them, and not for their states. */
+/** Their registers are used to judge commands, and not states. */
 export const motors = [commanded, moved].map((code) => ({ code, registers: [motor.winch.address] }));
 
 /** Sensors that are made to count upwards. */
@@ -154,7 +154,7 @@ export const houses = {
 export const topicOf = (code: string, actuator: string): string =>
   `greenhouse/${code.toLowerCase()}/actuator/${actuator}`;
 
-/** Everything whose value is looked at: its topic, and the registers that value may come from, its own first. */
+/** Everything whose value is judged: its topic, and the registers its value may come from, its own first. */
 export const points = [
   ...Object.entries(targets).map(([id, { address, settings }]) => ({
     ...{ id, code: commanded, topic: topicOf(commanded, id) },

@@ -6,18 +6,18 @@ import { byHand, commanded, counters, maxAgeMs, moved, targets, topicOf } from "
 
 const commandEveryMs = 1_200;
 const countEveryMs = 1_000;
-/** Far from what these sensors show of themselves, which a judge could not tell from a count. */
+/** Far from the sensors' own readings, which the judge could not tell from a count. */
 const firstCount = 10_000;
 const moveEveryMs = 3_000;
-/** Longer a publish is not waited for. */
+/** The longest wait for the acknowledgement of a publish. */
 const takenWithinMs = 15_000;
 
-/** What goes on all the time: commands over MQTT, sensors that count, somebody who moves things by hand. */
+/** The continuous load: commands over MQTT, counting sensors, and values set by hand. */
 export function startLoad(watch: Watch, platform: SimulatedPlatform, lane: string) {
   const sent: Sent[] = [];
   const shown: Shown[] = [];
   let isOver = false;
-  /** At a steady rate, but never two of one kind at a time. */
+  /** Runs at a steady rate, but never two of one kind at a time. */
   const every = async (ms: number, chore: (turn: number) => Promise<void>) => {
     for (let turn = 0; !isOver; turn += 1) {
       const due = performance.now() + ms;
@@ -46,7 +46,7 @@ export function startLoad(watch: Watch, platform: SimulatedPlatform, lane: strin
   return {
     sent: sent as readonly Sent[],
     shown: shown as readonly Shown[],
-    /** Resolves when the last change was made. */
+    /** Resolves once the last change is made. */
     stop: async () => {
       isOver = true;
       await Promise.all(chores);
@@ -62,7 +62,7 @@ function send(watch: Watch, sent: Sent[], lane: string, turn: number): void {
   const id = `${lane}-${turn}`;
   const one: Sent = { id, at: Date.now(), actuator, command, value, address, acknowledged: false };
   sent.push(one);
-  // Every third says when it was sent, so that the clock matters to it.
+  // Every third command contains its time of sending, so that the clock matters to it.
   const at = turn % 3 === 0 ? { at: new Date(one.at).toISOString(), max_age: `${maxAgeMs / 1_000}s` } : {};
   const payload = JSON.stringify({ command, id, by: "campaign", ...at });
   const sentAt = performance.now();

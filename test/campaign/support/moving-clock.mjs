@@ -1,7 +1,7 @@
 /*
- * Loaded into the bridge before anything else (`node --import`): its wall clock is off by as many ms as the file named
- * in CAMPAIGN_CLOCK says, read again at SIGUSR2. The monotonic clock and all timers stay as they are, as when a computer's
- * clock is set.
+ * Loaded into the bridge before anything else (`node --import`): shifts its wall clock by the ms in the file named by
+ * CAMPAIGN_CLOCK, which is read again at SIGUSR2. The monotonic clock and all timers are unaffected, as when a
+ * computer's clock is set.
  */
 import { readFileSync } from "node:fs";
 

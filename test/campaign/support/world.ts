@@ -29,32 +29,32 @@ export interface Lane {
 
 export type World = Awaited<ReturnType<typeof createWorld>>;
 
-/** What is drawn follows from the seed. */
+/** Random choices follow from the seed. */
 export async function createWorld(lane: Lane, seed: number) {
   const stage = await createStage();
   const platform = await stage.platform({ controllers: 3 });
   const platformPort = Number(new URL(platform.url).port);
-  /** To the realtime host. */
+  /** Requests to the realtime host. */
   const requests: Asked[] = [];
-  /** Doors to the two hosts of the platform. */
+  /** Proxies to the two hosts of the platform. */
   const business = stage.keep(await startTcpProxy(platformPort));
   const realtime = stage.keep(await startTcpProxy(platformPort, noting(requests)));
-  /** Null where the broker is part of the bridge. */
+  /** Null if the broker is part of the bridge. */
   const broker = lane.broker === "embedded" ? null : await startTestBroker(lane.broker);
   const brokerDoor = broker && stage.keep(await startTcpProxy(broker.port));
   const brokerPort = broker?.port ?? (await freePort());
   const httpPort = await freePort();
   const ports = { business: business.port, realtime: realtime.port, broker: brokerPort, http: httpPort };
   const configuration = configurationOf(lane, { ...ports, brokerDoor: brokerDoor?.port ?? null });
-  /** The data directory is a small file system of its own. */
+  /** Whether the data directory is a small file system of its own. */
   const hasOwnDisk = mountSmallDisk(join(stage.folder, "data"));
   const bridge = new BridgeProcess(stage, configuration);
   await bridge.start();
-  // A campaign that died must leave no mount behind.
+  // A campaign that crashes must not leave a mount behind.
   const isCleared = atExit(() => {
     if (hasOwnDisk) unmount(stage.folder);
   });
-  // Not behind the door: it sees every message, and sends the load.
+  // Bypasses the proxy, as it sees every message and sends the load.
   const url = `mqtt://127.0.0.1:${brokerPort}`;
   const watch = await stage.watch({ url, protocolVersion: lane.version });
   const load = startLoad(watch, platform, lane.name);
@@ -74,7 +74,7 @@ export async function createWorld(lane: Lane, seed: number) {
   };
 }
 
-/** Keeps the first line of each HTTP request, without its version; upgrades to WebSocket apart. */
+/** Records the first line of each HTTP request, without its version and without upgrades to WebSocket. */
 const noting = (requests: Asked[]) => (bytes: Buffer) => {
   const head = bytes.toString("latin1", 0, 2_000);
   const line = /^(?:GET|POST) (?:\S+)/.exec(head)?.[0];
@@ -102,7 +102,7 @@ const configurationOf = ({ credential, version }: Lane, ports: Ports): Configura
   ...houses,
 });
 
-/** Room for the journal of a campaign; false where this process may not mount. */
+/** Mounts room for the journal of a campaign; false if this process may not mount. */
 function mountSmallDisk(folder: string): boolean {
   mkdirSync(folder, { recursive: true });
   try {
@@ -115,13 +115,13 @@ function mountSmallDisk(folder: string): boolean {
 
 const unmount = (folder: string) => execFileSync("umount", ["-l", join(folder, "data")]);
 
-/** A broker in a process of its own that can die, freeze and come back on the same port with nothing retained. */
+/** A broker in a process of its own that can die, freeze and return on the same port with nothing retained. */
 export type TestBroker = OwnProcess & { readonly port: number; stop(): Promise<void> };
 
 const script = resolve(import.meta.dirname, "aedes-broker.mjs");
 
 async function startTestBroker(kind: "Mosquitto" | "aedes"): Promise<TestBroker> {
-  // By default it drops what a subscriber has not taken of a burst; the watch is to see every message.
+  // By default it drops messages of a burst that a subscriber has not taken; the watch must see every message.
   if (kind === "Mosquitto") return startMosquitto({ extra: ["max_queued_messages 0"] });
   const port = await freePort();
   const aedes = await ownProcess(process.execPath, [script, modulesFolder, String(port)]);
@@ -130,10 +130,10 @@ async function startTestBroker(kind: "Mosquitto" | "aedes"): Promise<TestBroker>
 
 const preload = pathToFileURL(resolve(import.meta.dirname, "moving-clock.mjs")).href;
 
-/** The bridge under test over its many lives, all on one configuration file and data directory. */
+/** The bridge under test over all its restarts, with one configuration file and data directory. */
 class BridgeProcess {
   readonly lives: Program[] = [];
-  /** Ends that nobody asked for, as sentences. */
+  /** Unexpected exits, as sentences. */
   readonly surprises: string[] = [];
   readonly #stage: Stage;
   readonly #configuration: Configuration;
@@ -166,7 +166,7 @@ class BridgeProcess {
   kill = (): Promise<Ended> => this.#end("SIGKILL");
   stop = (): Promise<Ended> => this.#end("SIGTERM");
 
-  /** The wall clock of this and the next lives is off by so much. */
+  /** Shifts the wall clock of this and later processes. */
   setClock(offMs: number): void {
     writeFileSync(this.#clockFile, String(offMs));
     if (!this.program.hasEnded) this.program.signal("SIGUSR2");

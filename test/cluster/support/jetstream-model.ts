@@ -5,10 +5,11 @@ import type { VirtualTime } from "../../support/virtual-clock.js";
 import type { Process } from "./process.js";
 
 /*
- * JetStream by its promises: what it acknowledges is kept, in one order; what is compared and set is compared when it arrives; keys
- * vanish when they were not written for their time, by a clock of its own that may be wrong. A request or its answer may be late or
- * lost, so that who asked does not know. Three servers keep it together. One that lost its peers leaves the links of its clients
- * standing, keeps nothing more, and for a while may still answer with what it had, where it was the one that led.
+ * A model of JetStream's promises: acknowledged entries are kept, in one order; compare-and-set is decided on arrival;
+ * keys vanish when they are not written for their lifetime, by a clock of its own that may be wrong. A request or its
+ * answer may be late or lost, so that the client does not know its fate. Three servers hold it together. One that lost
+ * its peers leaves the links of its clients open, stores nothing more, and if it led may still answer with its old
+ * state for a while.
  */
 
 interface Kept {
@@ -25,7 +26,7 @@ interface Watcher {
 
 type Far = "bucket" | "stream" | "watch";
 
-/** What the servers have. */
+/** The content of the servers. */
 interface Content {
   readonly keys: ReadonlyMap<string, Kept>;
   readonly entries: readonly (StreamEntry | null)[];
@@ -33,15 +34,15 @@ interface Content {
 
 interface Isolation {
   readonly server: number;
-  /** What it still tells, where it led, and until when. */
+  /** What it still answers with if it led, and until when. */
   readonly told: Content | null;
   readonly toldUntil: number;
 }
 
 const servers = 3;
-/** A server that led goes on telling what it has for so long. */
+/** How long an isolated former leader still answers. */
 const tellsOnMs = 10_000;
-/** JetStream's word for: no leader. */
+/** JetStream's error without a leader. */
 const unavailable = () => new JetStreamApiError({ code: 503, err_code: 10_008, description: "unavailable" });
 
 const timeoutMs = 3_000;
@@ -52,39 +53,39 @@ export class JetStreamModel {
   readonly #ttlMs: number;
   #keys = new Map<string, Kept>();
   readonly #watchers: Watcher[] = [];
-  /** In the order of their numbers, which are one more than their places. */
+  /** In the order of their numbers, which are their positions plus one. */
   #entries: (StreamEntry | null)[] = [];
   /**
-   * By process: when what was sent last arrives. A connection keeps its order as far as one server: the bucket and the stream are led
-   * by two of them, and what is watched comes from a third.
+   * By process: when its latest request arrives. A connection keeps its order to one server only: bucket and stream are
+   * led by two servers, and a third one delivers what is watched.
    */
   readonly #arrivals = {
     bucket: new Map<Process, number>(),
     stream: new Map<Process, number>(),
     watch: new Map<Process, number>(),
   };
-  /** The server that the link of a process leads to, and how often it has been another one. */
+  /** The server that the link of a process leads to, and how often it has changed. */
   readonly #links = new Map<Process, { readonly server: number; readonly made: number }>();
   #isolation: Isolation | null = null;
-  /** So much was asked of the servers. */
+  /** The number of requests to the servers. */
   asked = 0;
   #revision = 0;
-  /** Of the stream. */
+  /** When the stream was created. */
   #created = "once";
-  /** Keys live so much longer by the servers' clock. */
+  /** How much longer keys live by the servers' clock. */
   #keptLongerMs = 0;
-  /** No majority of the servers. */
+  /** Without a majority of the servers. */
   isDown = false;
-  /** Nothing takes long, and nothing is lost. */
+  /** No delays and no losses. */
   isCalm = false;
   readonly isCut: (process: Process) => boolean;
-  /** A process is about to fence: the worst moment for others to wake up. */
+  /** Called when a process is about to fence: the worst moment for others to wake up. */
   onState: (process: Process) => void = () => undefined;
-  /** Something of a process is on its way to the stream: the worst moment to stop it. */
+  /** Called when an entry of a process is on its way to the stream: the worst moment to stop it. */
   onAppend: (process: Process) => void = () => undefined;
-  /** The stream has taken what a process appended. */
+  /** Called when the stream has accepted an entry of a process. */
   onKept: (process: Process, data: Uint8Array) => void = () => undefined;
-  /** A process has left the mark that it holds a key no more. */
+  /** Called when a process has marked a key as released. */
   onMark: (process: Process, key: string) => void = () => undefined;
 
   constructor(
@@ -102,7 +103,7 @@ export class JetStreamModel {
     return this.#entries.flatMap((entry, at) => (entry === null ? [] : { ...entry, number: at + 1 }));
   }
 
-  /** The servers' clock is set forward: every lease ends too early. */
+  /** Sets the servers' clock forward, so that every lease ends too early. */
   forgetKeys(): void {
     this.#keys.clear();
   }
@@ -111,7 +112,7 @@ export class JetStreamModel {
     return this.#key(key) !== null;
   }
 
-  /** The servers' clock is set back: for so long no lease ends. */
+  /** Sets the servers' clock back, so that no lease ends for that time. */
   keepKeys(ms: number): void {
     this.#keptLongerMs = ms;
     this.#time.in(ms + this.#ttlMs, () => {
@@ -119,18 +120,18 @@ export class JetStreamModel {
     });
   }
 
-  /** The newest entries are gone, although they had been acknowledged. */
+  /** Loses the newest entries although they were acknowledged. */
   lose(count: number): void {
     this.#entries.splice(-count);
   }
 
-  /** The stream was lost, and somebody made it anew. */
+  /** Replaces the stream by a new one after a loss. */
   makeAnew(): void {
     this.#entries.splice(0);
     this.#created = `${this.#created} more`;
   }
 
-  /** A server loses its peers. Where it led, the others need some seconds to find another leader. */
+  /** A server loses its peers. If it led, the others need some seconds to find another leader. */
   isolate(server: number): void {
     const isLeader = this.#chance.hits(1 / servers);
     const told = isLeader ? { keys: new Map(this.#keys), entries: [...this.#entries] } : null;
@@ -143,13 +144,13 @@ export class JetStreamModel {
     });
   }
 
-  /** They are one cluster again. */
+  /** Joins the servers to one cluster again. */
   join(): void {
     this.#isolation = null;
     for (const process of this.#links.keys()) this.healed(process);
   }
 
-  /** All of these hang on one server, which loses its peers. */
+  /** Connects these processes to one server, which then loses its peers. */
   isolateWith(processes: readonly Process[]): void {
     for (const process of processes) this.#links.set(process, { ...this.#linkOf(process), server: 0 });
     this.isolate(0);
@@ -161,7 +162,7 @@ export class JetStreamModel {
     return link;
   }
 
-  /** The link of a process goes to another server; what was under way on it is lost. */
+  /** Connects a process to another server; what was in progress on its link is lost. */
   reconnect(process: Process): void {
     const { server, made } = this.#linkOf(process);
     this.#links.set(process, {
@@ -175,12 +176,12 @@ export class JetStreamModel {
     return this.#linkOf(process).server === this.#isolation?.server;
   }
 
-  /** The server that leads the stream is slow with what comes next of a process. */
+  /** Delays what the stream's leader receives next from a process. */
   holdUp(process: Process, ms: number): void {
     this.#arrivals.stream.set(process, this.#time.now + ms);
   }
 
-  /** The server that its watch hangs on is gone: nothing is told there any more. */
+  /** Ends the watches of a process without telling it, as when their server is gone. */
   deafen(process: Process): void {
     const left = this.#watchers.filter((one) => one.process !== process);
     this.#watchers.splice(0, Infinity, ...left);
@@ -252,7 +253,7 @@ export class JetStreamModel {
     yield* found;
   }
 
-  /** The link stands again: what was missed is told. */
+  /** The link works again: missed changes are delivered. */
   healed(process: Process): void {
     if (this.isCut(process) || this.isDown || this.#isApart(process)) return;
     for (const watcher of this.#watchers)
@@ -287,7 +288,7 @@ export class JetStreamModel {
     });
   }
 
-  /** Mostly some ms, and now and then longer than anybody waits for an answer. */
+  /** Mostly some ms, and occasionally longer than anybody waits for an answer. */
   #in(process: Process, far: Far, call: () => void): void {
     const delay =
       !this.isCalm && this.#chance.hits(0.01)
@@ -321,7 +322,7 @@ export class JetStreamModel {
     });
   }
 
-  /** What a server says that lost its peers: what it had, that it does not know, or nothing. */
+  /** The answer of a server that lost its peers: its old state, an error, or none. */
   #toldApart<T>(answer: () => T, isRead: boolean): { value: T } | { error: Error } | null {
     const { told, toldUntil } = this.#isolation ?? { told: null, toldUntil: 0 };
     if (!isRead || told === null || this.#time.now > toldUntil)
@@ -340,6 +341,6 @@ export class JetStreamModel {
 
 interface Question<T> {
   readonly answer: () => T;
-  /** It changes nothing. */
+  /** Whether it changes nothing. */
   readonly isRead: boolean;
 }

@@ -8,11 +8,16 @@ interface Judged {
   readonly lease: ModelLease;
   readonly sentAt: number;
   isCarriedOut: boolean;
-  /** By how much the clocks of those that ran the account were ahead of a right one since its newest owner began, at least. */
+  /**
+   * The least by which the clocks of all that ran the account were ahead of a right clock since its newest owner began.
+   */
   leastAheadMs: number;
-  /** What earlier owners may have made of its time: each writes it by its own clock, and has it by that of the one before. */
+  /**
+   * The error that earlier owners may have added to its time: each writes it by its own clock, and takes it over from
+   * the one before.
+   */
   earlierMs: number;
-  /** An owner began whose clock was so far behind a record's that how much time has passed is not known. */
+  /** Set once an owner began whose clock was so far behind a record that the time passed is unknown. */
   isUnknown: boolean;
   ends: number;
   isRecorded: boolean;
@@ -21,28 +26,32 @@ interface Judged {
 interface Began {
   readonly aheadMs: number;
   readonly forwardMs: number;
-  /** By how much the journal's newest record may be ahead of its clock: so much counts as gone by. */
+  /** How far the journal's newest record may be ahead of its clock; that much counts as passed. */
   readonly newestMs: number;
 }
 
-/** By how much too early an owner may have a time: its clock is trusted, it believes the newest record, and was set forward. */
+/**
+ * How much too early an owner may have a time: it trusts its clock, believes the newest record, and was set forward.
+ */
 const byOwner = ({ forwardMs }: Process, began: Began): number =>
   Math.min(trustedSkewMs, Math.max(0, began.aheadMs)) + began.newestMs + forwardMs - began.forwardMs;
 
-/** Clocks run apart by a hundredth or two, and begin some seconds apart. */
+/** Clocks run apart by one or two percent, and begin some seconds apart. */
 const slackMs = 15_000;
 const drift = 0.04;
-/** From its time on until it is ended in calm: what is under way is waited for, and it is tried again. */
+/**
+ * The longest time from its due time until it is ended in calm: commands in progress are waited for, and it is retried.
+ */
 const longestMs = 400_000;
 
 /**
- * What a lease promises over all owners: whoever runs the account ends it, not before its time by more than its clock and the one that
- * wrote the time may be wrong, and none once the journal has the end.
+ * Judges what a lease promises across owners: whoever runs the account ends it, not before its time beyond the errors
+ * of the clocks that wrote and read it, and never once the journal has the end.
  */
 export class LeaseJudge {
   readonly #leases = new Map<string, Judged>();
   readonly #began = new Map<Process, Began>();
-  /** The clock that was furthest ahead of all that may have written. */
+  /** The furthest that any clock that may have written was ahead. */
   #newestAheadMs = -Infinity;
 
   sent(id: string, lease: ModelLease, sentAt: number): void {
@@ -57,7 +66,7 @@ export class LeaseJudge {
     return [...this.#leases.values()].find(({ lease }) => lease.actuator === actuator)?.id ?? null;
   }
 
-  /** The name of a lease that this ends; null for another command. */
+  /** The lease that this command ends; null for another command. */
   leaseOfEnd(id: string): string | null {
     return this.#leases.has(id) ? id : null;
   }
@@ -83,7 +92,7 @@ export class LeaseJudge {
     this.look();
   }
 
-  /** To be called around each change of a clock; who ran the account may have written by it. */
+  /** To be called around each change of a clock, as the process that ran the account may have written by it. */
   look(): void {
     for (const { aheadMs } of this.#began.keys()) {
       this.#newestAheadMs = Math.max(this.#newestAheadMs, aheadMs);
@@ -91,7 +100,7 @@ export class LeaseJudge {
     }
   }
 
-  /** What is wrong with an end that is sent now; null for nothing. */
+  /** What is wrong with an end that is sent now; null without a fault. */
   ends(name: string, process: Process, now: number): string | null {
     const one = this.#leases.get(name);
     if (one === undefined) return null;
@@ -112,7 +121,7 @@ export class LeaseJudge {
       : null;
   }
 
-  /** By how much too early a time may be that was written since by a clock that was behind. */
+  /** How much too early a time may be that a slow clock has written since. */
   #writtenBy({ leastAheadMs }: Judged): number {
     return leastAheadMs === Infinity ? 0 : Math.max(0, -leastAheadMs);
   }
@@ -126,7 +135,7 @@ export class LeaseJudge {
     return [...this.#leases.values()].filter(({ isCarriedOut }) => isCarriedOut).length;
   }
 
-  /** Leases whose time is long over, and that nobody ended. */
+  /** Leases that are long due, and that nobody ended. */
   missing(now: number): readonly string[] {
     return [...this.#leases.values()]
       .filter(({ isCarriedOut, ends }) => isCarriedOut && ends === 0)

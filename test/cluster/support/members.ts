@@ -21,12 +21,12 @@ export const journal = "test_greenhouse2mqtt";
 export interface Member {
   readonly name: string;
   readonly folder: string;
-  /** Of its page. */
+  /** The port of its page. */
   readonly port: number;
   readonly proxies: readonly TcpProxy[];
-  /** Its line to the broker. */
+  /** Its proxy to the broker. */
   readonly broker: TcpProxy;
-  /** Its lines to the platform, of a program that `startMember` started. */
+  /** Its proxies to the platform, if `startMember` started the program. */
   readonly platform: readonly TcpProxy[];
   program: Program;
 }
@@ -40,26 +40,28 @@ async function proxyTo(port: number, heardOf?: (bytes: Buffer) => void): Promise
 }
 
 interface HeardPost {
-  /** The member whose token it bears. */
+  /** The member that the token belongs to. */
   readonly member: number;
   readonly address: string;
   /** By `performance.now`. */
   readonly at: number;
 }
 
-/** Takes down who sends a value to the platform; each member has a token of its own. */
+/** Records who sends a value to the platform; each member has a token of its own. */
 function heard(posts: HeardPost[], request: string): void {
   const [, member] = /^POST \/[^ ]*set-value[^]*member-(\d)/.exec(request) ?? [];
   const [, address = ""] = /"address":"?(\d+)/.exec(request) ?? [];
   if (member !== undefined) posts.push({ member: Number(member), address, at: performance.now() });
   else if (address !== "") {
-    // The body has come behind its head.
+    // The body came separately from its head.
     const head = posts.at(-1);
     if (head?.address === "") posts.splice(-1, 1, { ...head, address });
   }
 }
 
-/** What connects to one of these ports gets another one: the network of a computer, where all have one configuration. */
+/**
+ * Redirects connections to some ports to other ports, like one computer's network, as members share one configuration.
+ */
 const throughPorts = (ports: Readonly<Record<number, number>>) => `
   import net from "node:net";
   const { connect } = net.Socket.prototype;
@@ -72,7 +74,7 @@ const throughPorts = (ports: Readonly<Record<number, number>>) => `
   };
 `;
 
-/** Starts a member whose lines to the platform can be cut alone. */
+/** Starts a member whose lines to the platform can be cut separately. */
 const startMember = (
   folder: string,
   platform: readonly TcpProxy[],
@@ -86,8 +88,8 @@ const startMember = (
   });
 
 /**
- * Members with one configuration, at three NATS servers, each through lines of its own that can be cut. `control`: the longest POST;
- * a short one spares a test its time.
+ * Members with one configuration, at three NATS servers, each through lines of its own that can be cut. `control`: the
+ * deadline of a POST; a short one makes a test faster.
  */
 export async function clusterOf(count: number, nats: NatsCluster, control = "2s") {
   const broker = await brokerAndClient();
@@ -140,7 +142,7 @@ export async function clusterOf(count: number, nats: NatsCluster, control = "2s"
     );
     made.push({ name: `member ${n}`, folder, port, proxies, broker: toBroker, platform: own });
   }
-  // At once: the account comes to who is first in order, and is not handed back to it half a minute later.
+  // All start at once: the account goes to the first in order, and is not handed back to it half a minute later.
   const members = made.map((one) => ({ ...one, program: startMember(one.folder, one.platform, toPlatform) }));
   return { ...broker, simulator, members, posts, toPlatform: toPlatform.map(({ proxy }) => proxy) };
 }
@@ -149,7 +151,7 @@ export type Cluster = Awaited<ReturnType<typeof clusterOf>>;
 
 export const claims = "this member has claimed the account";
 
-/** The member that claimed last, of those that run. */
+/** Of the running members the one that claimed last. */
 export async function ownerOf({ members }: Cluster, but: Member | null = null): Promise<Member> {
   const isOwner = ({ program }: Member) => {
     const { stderr } = program;
@@ -164,7 +166,7 @@ export async function ownerOf({ members }: Cluster, but: Member | null = null): 
   return find() ?? Promise.reject(new Error("no owner"));
 }
 
-/** The owner, once that is the member that is first in order with the account, to which it goes after half a minute. */
+/** The owner, once the member that is first in order has the account, which goes there after half a minute. */
 export async function settledOwner(cluster: Cluster): Promise<Member> {
   const weight = ({ program }: Member) =>
     hashOf(`greenhouse2mqtt/${String(logged(program, "is a member of the cluster")?.["member"])}`);
@@ -173,7 +175,7 @@ export async function settledOwner(cluster: Cluster): Promise<Member> {
   return ownerOf(cluster);
 }
 
-/** Asks again while the servers have to find a leader. */
+/** Repeats the request while the servers have no leader. */
 async function streamIn({ servers }: NatsCluster, stream: string) {
   const link = await connect({ servers: servers.map(({ port }) => `127.0.0.1:${port}`) });
   const info = async () => (await jetstreamManager(link)).streams.info(stream);
@@ -210,10 +212,10 @@ export async function sendOnce(
   return id;
 }
 
-/** A sender that is refused asks again, but no more than 60 times in a minute. */
+/** A refused sender may ask again, but at most 60 times in a minute. */
 const sendAgainMs = 1_050;
 
-/** Sends until one is taken: what is refused meanwhile ends so. Resolves with how long that took. */
+/** Sends until a command is accepted; refused ones end meanwhile. Resolves with the time it took. */
 export async function commandTaken(cluster: Cluster, word: string): Promise<number> {
   const from = performance.now();
   for (;;) {
@@ -231,7 +233,7 @@ export async function commandTaken(cluster: Cluster, word: string): Promise<numb
   }
 }
 
-/** From now on until something was read and shown by another member. */
+/** The time from now until another member has read and published something. */
 export async function firstReading({ seen }: Cluster): Promise<number> {
   const from = performance.now();
   const before = seen.length;
@@ -239,7 +241,7 @@ export async function firstReading({ seen }: Cluster): Promise<number> {
   return performance.now() - from;
 }
 
-/** Nothing passes, and nobody is told so, until it is mended. */
+/** Drops everything silently until it is mended. */
 export const cutLines = (lines: readonly TcpProxy[], isCut: boolean) =>
   Promise.all(
     lines.map(async (proxy) => {
@@ -254,7 +256,7 @@ export const cutFromNats = ({ proxies }: Member, isCut: boolean) => cutLines(pro
 export const resultsOf = ({ json }: Cluster) =>
   ["fan", "roller"].flatMap((one) => json(`${topicOf(one)}/result`));
 
-/** All that was told of each command is one outcome, and only once without saying that it is told again. */
+/** Every result of a command has the same outcome, and only one is not marked as repeated. */
 export function judgeResults(cluster: Cluster): void {
   const told = new Map<unknown, { readonly outcomes: Set<unknown>; news: number }>();
   for (const { id, outcome, repeated } of resultsOf(cluster)) {

@@ -24,41 +24,41 @@ export interface ModelLease {
   readonly forMs: number;
 }
 
-/** A command as the broker gives it, again and again until it is acknowledged. */
+/** A command as the broker delivers it, repeatedly until it is acknowledged. */
 export interface ModelMessage {
   readonly id: string;
   readonly isStop: boolean;
-  /** Of one that ends by itself: the actuator, and after how many ms. */
+  /** For a command that ends by itself: the actuator, and the time in ms. */
   readonly lease: ModelLease | null;
-  /** It may have been given to an earlier link. */
+  /** Whether it may have been delivered to an earlier link. */
   readonly isKept: boolean;
   readonly acknowledge: () => void;
 }
 
-/** What happens around a bridge, as the judge of a history sees it. */
+/** A bridge's surroundings, as the judge of a history sees them. */
 export interface Surroundings {
-  /** What is written is the id of the command. */
+  /** The values written are ids of commands. */
   platformOf(process: Process): PlatformWriter;
-  /** What a read shows of the command; null where the platform does not answer. */
+  /** Whether a read shows the command; null if the platform does not answer. */
   read(process: Process, id: string): Promise<boolean | null>;
   connect(
     process: Process,
     on: { readonly command: (message: ModelMessage) => void; readonly lost: () => void },
   ): void;
   disconnect(process: Process): void;
-  /** For what rules send. */
+  /** For commands of rules. */
   newId(): string;
-  /** What an actuator shows; null where the platform does not answer. */
+  /** The value of an actuator; null if the platform does not answer. */
   shows(process: Process, actuator: string): string | null;
   /** The journal has that this was carried out. */
   ended(id: string): void;
-  /** As the platform tells the time; null where it does not answer. */
+  /** The platform's time; null if it does not answer. */
   date(process: Process): string | null;
-  /** What it does not reach now. */
+  /** What the process cannot reach now. */
   lacks(process: Process): readonly Reach[];
-  /** It was acknowledged so that a broker that gives no more at a time can give the next one. */
+  /** It was acknowledged only so that a broker with a limit can deliver the next one. */
   madeRoom(id: string): void;
-  /** False where there is no link. */
+  /** False without a link. */
   tell(process: Process, id: string, outcome: string): boolean;
 }
 
@@ -106,15 +106,16 @@ const answered = (id: string, about: About, isSent = true): RecordBody => ({
 const resultOf = (id: string, outcome: string, about: About): RecordBody =>
   ({ type: "result", ...about, result: { id, outcome, finished_at: "" } }) as unknown as RecordBody;
 
-/** More than these are not left without an acknowledgement: a stop must not wait for a place among them. */
+/** The most commands left unacknowledged, so that a stop need not wait for a place. */
 const mostOwed = 12;
 
-/** After that a read tells what became of a POST of an earlier owner. */
+/** After this time a read shows what became of a POST of an earlier owner. */
 const readBackMs = 40_000;
 
 /**
- * A bridge reduced to what takes part in a take-over: commands are journaled, sent, confirmed, journaled and told; what the owner
- * before left open is read back. The journal is the real one, and so is what acknowledges commands to the broker.
+ * A bridge reduced to its part in a take-over: commands are journaled, sent, confirmed, journaled and reported;
+ * commands that the previous owner left open are read back. The journal and the acknowledgement to the broker are the
+ * real ones.
  */
 export class ModelBridge {
   readonly #owned: OwnedRun;
@@ -122,16 +123,16 @@ export class ModelBridge {
   readonly #files: FileSystem;
   readonly #around: Surroundings;
   readonly #outcomes = new Map<string, string | null>();
-  /** Outcomes that the journal has not taken yet. */
+  /** Outcomes that the journal has not accepted yet. */
   readonly #held = new Map<string, string>();
   readonly #untold = new Map<string, string>();
-  /** Actuators of which the journal does not have what limits them. */
+  /** Actuators whose limits are not recorded in the journal. */
   readonly #unrecorded = new Set<string>();
   readonly #receipts = new Receipts();
-  /** Commands that were given and not acknowledged yet, and those that the journal has, or that have their result. */
+  /** Commands delivered but not acknowledged yet, and commands that are in the journal or have their result. */
   readonly #owed = new Set<string>();
   readonly #settled = new Set<string>();
-  /** Of commands that end by themselves. */
+  /** Commands that end by themselves. */
   readonly #leased = new Map<string, ModelLease>();
   readonly #leases: ModelLeases;
   /** The newest work of each actuator. */
@@ -170,7 +171,7 @@ export class ModelBridge {
         await this.#again();
         this.#endLeases();
       }
-      // What is under way is let finish.
+      // Waits for what is in progress.
       for (let n = 0; n < 50 && this.#underWay > 0; n += 1) await clock.wait(100);
       await this.#again();
       await note({ type: "stop", reason: "asked to" });
@@ -319,7 +320,7 @@ export class ModelBridge {
     return { limits: this.#leases.kept(actuator) };
   }
 
-  /** Whether the journal has it. */
+  /** Whether the journal accepted it. */
   #note(actuator: string, durable: boolean): Promise<boolean> {
     const record = { type: "lane", controller: "GH-0001", actuator, memory: this.#memory(actuator) } as const;
     const appended = this.#journal?.append(record, { durable }) ?? Promise.reject(new Error());
@@ -348,7 +349,7 @@ export class ModelBridge {
     return turn;
   }
 
-  /** As a rule sends: the journal is waited for a moment. */
+  /** Sends as a rule does, with a short wait for the journal. */
   async #endLease({ id, actuator, command }: EndOfLease): Promise<void> {
     const { ownership, stop } = this.#owned;
     const about = { controller: "GH-0001", actuator };
@@ -374,7 +375,7 @@ export class ModelBridge {
     if ((await this.#note(actuator, true)) && outcome === "confirmed") this.#around.ended(id);
   }
 
-  /** Told once the journal has it. */
+  /** Reported once the journal has it. */
   async #end(id: string, outcome: string): Promise<void> {
     const isKept = await (
       this.#journal?.append(resultOf(id, outcome, this.#about(id)), { durable: true }) ??
@@ -411,7 +412,7 @@ export class ModelBridge {
     if (available)
       for (const [id, outcome] of [...this.#held]) {
         this.#held.delete(id);
-        // The journal may have taken it although it did not say so.
+        // The journal may have accepted it without an acknowledgement.
         if (this.#journal !== null && (await this.#hasResult(id, this.#journal.directory)))
           this.#tell(id, outcome);
         else await this.#end(id, outcome);

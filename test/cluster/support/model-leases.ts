@@ -18,7 +18,7 @@ import { ClockSkew } from "../../../src/platform/time.js";
 import { actuator } from "../../support/builders.js";
 
 const code = "GH-0001";
-/** As many actuators as a history may lease, one each. */
+/** The most actuators that a history may lease, one each. */
 const mostLeases = 200;
 export const valveOf = (place: number): string => `valve-${place}`;
 
@@ -34,16 +34,16 @@ const wanted = (word: string, settings: ActuatorSettings) => {
 
 interface LeaseSurroundings {
   newId(): string;
-  /** What the platform shows of an actuator; null where it does not answer. */
+  /** The value that the platform shows of an actuator; null if it does not answer. */
   shows(actuator: string): string | null;
   /** Whether a command there has no result yet. */
   isOpen(actuator: string): boolean;
 }
 
-/** What is written where a command ends by itself. */
+/** The value written at the end of a command that ends by itself. */
 export const endOf = (id: string): string => `the end of ${id}`;
 
-/** What a bridge's rule wants sent to an actuator. */
+/** The command that a bridge's rule wants to send to an actuator. */
 export interface EndOfLease {
   readonly id: string;
   readonly actuator: string;
@@ -51,8 +51,8 @@ export interface EndOfLease {
 }
 
 /**
- * Actuators whose commands end by themselves, by the rules of the bridge itself: what is kept, taken up by the next owner, judged once the
- * platform has told the time, and sent.
+ * Actuators whose commands end by themselves, by the bridge's own rules: the next owner takes up what is kept, judges
+ * it once the platform has told the time, and sends it.
  */
 export class ModelLeases {
   readonly #clock: Clock;
@@ -72,7 +72,7 @@ export class ModelLeases {
     this.#aheadMs = clock.now() - clock.monotonic();
   }
 
-  /** As the bridge takes up what an earlier owner has left. */
+  /** Takes up what an earlier owner has left, as the bridge does. */
   restore(journal: Journal): void {
     const ids = Array.from({ length: mostLeases }, (_, n) => valveOf(n + 1));
     const present = new Map(ids.map((id) => [keyOf(code, id), newEntry(code, settingsOf(id))]));
@@ -84,7 +84,7 @@ export class ModelLeases {
     for (const [key, { now }] of limits) if (now?.lease) this.#entries.set(key, now);
   }
 
-  /** The answer of the platform, and the time it tells. */
+  /** Notes an answer of the platform, and the time in it. */
   heard(date: string | null): void {
     this.#answers = date !== null;
     if (date !== null) this.#skew.note(date);
@@ -96,7 +96,7 @@ export class ModelLeases {
     return keptNow(this.#entries.get(keyOf(code, id)), this.#now());
   }
 
-  /** Of a command that is to end after so long; the disk is about to know it as sent. */
+  /** Begins a command with a lease; the disk is about to record it as sent. */
   begin(id: string, target: string, leaseMs: number): LimitedCommand {
     const settings = settingsOf(target);
     const entry = this.#entries.get(keyOf(code, target)) ?? newEntry(code, settings);
@@ -118,7 +118,7 @@ export class ModelLeases {
     this.#change(command, (entry) => afterEnd(entry, command, this.#moment(command.targetId), result));
   }
 
-  /** What is to be sent now; `noted` gets each actuator of which the disk has other times by now. */
+  /** The commands to send now; `noted` gets each actuator whose times on disk have changed. */
   look(noted: (actuator: string) => void): readonly EndOfLease[] {
     const aheadMs = this.#clock.now() - this.#clock.monotonic();
     const byMs = jumpMs(this.#aheadMs, aheadMs);

@@ -7,15 +7,15 @@ import type { VirtualTime } from "../../support/virtual-clock.js";
 export const epochMs = Date.parse("2026-03-01T08:00:00Z");
 
 /**
- * A process on a computer of its own: with clocks that run a little fast or slow and may be set, and which may stop for a while
- * whenever it is about to go on, or for good.
+ * A process on a computer of its own. Its clocks run slightly fast or slow and may be set, and it may stop before any
+ * event, for a while or for good.
  */
 export class Process {
   readonly id: string;
   readonly clock: Clock;
   readonly #time: VirtualTime;
   readonly #chance: Chance;
-  /** How fast its clocks run. */
+  /** The speed of its clocks. */
   readonly #rate: number;
   readonly #startedAt: number;
   #wallOffset: number;
@@ -25,9 +25,9 @@ export class Process {
   #isStopped = false;
   #waiting: (() => void)[] = [];
   #wake: () => void = () => undefined;
-  /** Of its going on: how likely it is stopped before. */
+  /** The probability that it is stopped before an event. */
   pauses = 0;
-  /** By so much its wall clock was set forward, together. */
+  /** The total by which its wall clock was set forward. */
   forwardMs = 0;
 
   constructor(id: string, time: VirtualTime, chance: Chance) {
@@ -66,7 +66,7 @@ export class Process {
 
   readonly upMs = (): number => (this.#time.now - this.#startedAt) * this.#rate;
 
-  /** Everything that happens to it comes in here: an answer, a message, a timer. */
+  /** All events of the process come in here: answers, messages, timers. */
   goOn(call: () => void): void {
     if (!this.#isAlive) return;
     if (!this.#isStopped && this.#chance.hits(this.pauses))
@@ -75,7 +75,7 @@ export class Process {
     else call();
   }
 
-  /** As SIGSTOP does; or with its computer, whose monotonic clock then stands still. */
+  /** Stops it as SIGSTOP does, or with its computer, whose monotonic clock then stands still. */
   stop(ms: number, withComputer: boolean): void {
     if (this.#isStopped) return;
     this.#isStopped = true;
@@ -91,7 +91,7 @@ export class Process {
     this.#wake = wake;
   }
 
-  /** Sooner than it would, if it is stopped. */
+  /** Ends a stop early. */
   wake(): void {
     if (this.#isStopped) this.#wake();
   }
@@ -101,7 +101,7 @@ export class Process {
     this.forwardMs += Math.max(0, byMs);
   }
 
-  /** By how much its wall clock is ahead of a right one. */
+  /** How far its wall clock is ahead of a right one. */
   get aheadMs(): number {
     return this.clock.now() - epochMs - this.#time.now;
   }

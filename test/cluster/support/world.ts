@@ -18,7 +18,7 @@ import { ModelBridge, type ModelLease, type Surroundings } from "./model-bridge.
 import { endOf, valveOf } from "./model-leases.js";
 import { epochMs, Process } from "./process.js";
 
-/** Between whom a link may be cut. */
+/** The far ends of links that may be cut. */
 type Far = "nats" | "broker" | "platform";
 
 interface Post {
@@ -36,7 +36,7 @@ interface Command {
   readonly told: Set<string>;
 }
 
-/** What the judge has against a history, and how long what was promised took. */
+/** The judge's violations of a history, and how long the promised actions took. */
 export interface History {
   readonly violations: readonly string[];
   readonly posts: number;
@@ -44,16 +44,16 @@ export interface History {
   readonly takeOvers: number;
   /** Commands that were carried out and had to end by themselves. */
   readonly leases: number;
-  /** Of the last, which nothing disturbs: ms to the first reading and to the first command taken. */
+  /** For the last take-over, which is undisturbed: ms to the first reading and to the first accepted command. */
   readonly readingMs: number;
   readonly commandMs: number;
-  /** Of one member in a minute, in calm: what it asks of the NATS servers. */
+  /** Requests of one member to the NATS servers in a minute of calm. */
   readonly askedPerMinute: number;
 }
 
 export interface Trouble {
   readonly members: number;
-  /** Ms in which links are cut, processes stopped and killed, clocks set and servers gone. */
+  /** Ms in which links are cut, processes stopped and killed, clocks set, and servers fail. */
   readonly forMs: number;
   readonly pauses: number;
   readonly cutsPerMinute: number;
@@ -62,17 +62,17 @@ export interface Trouble {
   readonly outagesPerMinute: number;
   readonly jumpsPerMinute: number;
   readonly commandsPerMinute: number;
-  /** Owners that are stopped in order while a POST is under way, and an entry on its way to the journal. */
+  /** Owners that are stopped in order while a POST is in progress, and an entry on its way to the journal. */
   readonly leavesPerMinute: number;
   /** Owners that sleep before the first byte of a POST, mostly until another member has the account. */
   readonly sleepsPerMinute: number;
-  /** Members that are told nothing any more of what others do. */
+  /** Members that no longer hear what others do. */
   readonly deafPerMinute: number;
   /** NATS servers that lose their peers. */
   readonly isolationsPerMinute: number;
   /** Commands that end by themselves, each to an actuator of its own. */
   readonly leasesPerMinute: number;
-  /** Clocks of all who stand by that are wrong by an hour for a while, as the owner dies. */
+  /** Clocks of all standby members are wrong by an hour for a while, as the owner dies. */
   readonly wrongClocksPerMinute: number;
   /** SIGHUPs, one or two together, around a change of the account's file. */
   readonly reloadsPerMinute: number;
@@ -104,7 +104,7 @@ const postError = (kind: "withheld" | "timeout", sent: boolean) =>
   new PlatformError(kind, { kind, host: "realtime", operation: "set-value", sent });
 
 const account = "north";
-/** What a member may find in the folder of accounts: the file of one, two contents of it that differ, or nothing. */
+/** What a member may find in the folder of accounts: nothing, or one of two versions of the account's file. */
 const folders = await Promise.all(
   [null, "", "mqtt: { client_id: another }\n"].map(async (text): Promise<FleetFiles> => {
     const found = text === null ? [] : [{ ...(await loaded(platform + text)), account }];
@@ -116,7 +116,7 @@ const folders = await Promise.all(
 const emptyFolder = folders[0] as FleetFiles;
 const fullFolders = folders.slice(1);
 const controlMs = 30_000;
-/** From the end of all trouble: what was open is read back, and one owner is there. */
+/** From the end of all trouble until open commands are read back and there is one owner. */
 const calmMs = 240_000;
 
 class World {
@@ -132,34 +132,34 @@ class World {
   readonly #processes = new Map<string, Process>();
   readonly #ends = new Map<Process, AbortController>();
   readonly #fleets = new Map<Process, Fleet>();
-  /** What the folder of accounts of a member has. */
+  /** The content of each member's folder of accounts. */
   readonly #folders = new Map<string, FleetFiles>();
-  /** So often the account runs in a process, or stands by. */
+  /** How often the account runs in a process, or stands by. */
   readonly #runs = new Map<Process, number>();
   readonly #shown = new Set<string>();
-  /** Of which commands a process has put something into the journal. */
+  /** The commands of which a process has written something to the journal. */
   readonly #recorded = new Map<Process, Set<string>>();
   /** What the broker holds for the client id of the account. */
   readonly #kept = new Map<string, Command>();
   readonly #leases = new LeaseJudge();
-  /** Commands that were acknowledged to the broker for want of room alone. */
+  /** Commands that were acknowledged to the broker only for lack of room. */
   readonly #roomMade = new Set<string>();
   #ids = 0;
   #connected: { readonly process: Process; readonly on: Parameters<Surroundings["connect"]>[1] } | null =
     null;
   #started = 0;
   #stops = 0;
-  /** To sleep before its next POST. */
+  /** The process that is to sleep before its next POST. */
   #sleeping: Process | null = null;
-  /** To be stopped in order once a POST of it is under way, */
+  /** The process to be stopped in order once it has a POST in progress. */
   #leaving: Process | null = null;
-  /** and that in the moment in which its next entry is on its way to the journal. */
+  /** The same process, once its next entry is on its way to the journal. */
   #leavingWithEntry: Process | null = null;
-  /** To be stopped in order once a POST of it is under way that the journal does not have. */
+  /** The process to be stopped in order once it has a POST in progress that the journal does not have. */
   #leavingWithStop: Process | null = null;
-  /** Each time that a bridge began to run, which is when its owner may act. */
+  /** Each start of a bridge, from which its owner may act. */
   readonly begun: { readonly at: number; readonly process: Process }[] = [];
-  /** So often an owner gave the account up to a member that reaches more. */
+  /** How often an owner gave the account to a member that reaches more. */
   moves = 0;
 
   constructor(seed: number, trouble: Trouble) {
@@ -191,7 +191,7 @@ class World {
     return this.#cut.get(process)?.has(far) === true;
   }
 
-  /** A member starts, or starts again on its own disk. */
+  /** Starts a member, or starts it again on its own disk. */
   start(id: string): void {
     this.#started += 1;
     const process = new Process(id, this.time, new Chance(this.#started, `${id} ${this.#chance.random()}`));
@@ -243,7 +243,7 @@ class World {
     else void own(end.signal);
   }
 
-  /** Where the files are read again the account is one of a fleet. */
+  /** Where files are reloaded, the account is one of a fleet. */
   #startFleet(process: Process, own: (stop: AbortSignal) => Promise<void>, stop: AbortSignal): void {
     const { id, clock } = process;
     const chance = new Chance(this.#started, `fleet ${id}`);
@@ -269,7 +269,7 @@ class World {
     void fleet.run(folder, stop);
   }
 
-  /** An account of a name runs once. */
+  /** Checks that an account runs only once. */
   async #within(process: Process, own: () => Promise<void>): Promise<void> {
     const count = (this.#runs.get(process) ?? 0) + 1;
     this.#runs.set(process, count);
@@ -281,7 +281,9 @@ class World {
     }
   }
 
-  /** The account's file changes, or is gone for a while, and each time the member is told to read the files again. */
+  /**
+   * The account's file changes, or is missing for a while, and each time the member is told to read the files again.
+   */
   #reload(process: Process, goneMs: number): void {
     const { id } = process;
     const isGone = this.#chance.hits(0.5);
@@ -292,7 +294,7 @@ class World {
     change(isGone ? emptyFolder : this.#chance.of(fullFolders));
     this.time.in(this.#chance.of([this.#chance.between(1, 200), goneMs]), () => {
       change(this.#chance.of(fullFolders));
-      // Somebody who is not sure whether the signal came.
+      // Like somebody who is not sure whether the signal arrived.
       if (this.#chance.hits(0.5))
         this.time.in(this.#chance.between(1, 100), () => change(this.#chance.of(fullFolders)));
     });
@@ -390,7 +392,7 @@ class World {
     const isStop = this.commands.get(id)?.isStop === true;
     if (!isStop && this.posts.some((post) => post.id === id))
       this.violations.push(`${this.time.now}: ${id} is POSTed twice`);
-    // A stop that the journal did not take in time the next owner cannot know of.
+    // The next owner cannot know of a stop that the journal did not accept in time.
     const isKnown = (post: Post) => this.commands.get(post.id)?.isStop !== true || this.#isRecorded(post);
     const other = this.posts.find(
       (post) =>
@@ -406,14 +408,14 @@ class World {
     this.posts.push({ id, at: this.time.now, by: process, carriedOutAt });
   }
 
-  /** Both go to the same actuator. */
+  /** Whether both go to the same actuator. */
   #isBeside(one: string, other: string): boolean {
     return this.commands.get(one)?.lease?.actuator === this.commands.get(other)?.lease?.actuator;
   }
 
   /**
-   * Whoever finds the mark need not wait for anything but what the journal says is under way. The clock by which an owner waits for a POST
-   * may run fast.
+   * An owner that finds the mark waits only for what the journal lists as in progress. The clock by which an owner
+   * waits for a POST may run fast.
    */
   #judgeMark(process: Process): void {
     const isOver = ({ carriedOutAt }: Post) => carriedOutAt <= this.time.now + controlMs * 0.03;
@@ -434,7 +436,7 @@ class World {
       this.violations.push(`${this.time.now}: ${id} ends as ${[...command.told].join(" and as ")}`);
   }
 
-  /** The broker acknowledges it to its sender, and keeps it until whoever runs the account has acknowledged it. */
+  /** The broker acknowledges it to its sender, and keeps it until the account's owner has acknowledged it. */
   send(id: string, isStop: boolean, lease: ModelLease | null = null): void {
     const command = { id, isStop, lease, at: this.time.now, told: new Set<string>() };
     this.commands.set(id, command);
@@ -442,10 +444,10 @@ class World {
     this.#give(command, false);
   }
 
-  /** One that ends by itself, to an actuator that has no other. */
+  /** Sends a command that ends by itself, to an actuator that has no other. */
   sendLease(place: number): void {
     const chance = this.#chance;
-    // Those that are over within one owner's time, and those that several owners have.
+    // Some leases end within one owner's time, and some outlast several owners.
     const forMs = chance.hits(0.5) ? chance.logUniform(5_000, 100_000) : chance.between(200_000, 700_000);
     const lease = { actuator: valveOf(place), forMs };
     const id = `lease-${place}`;
@@ -464,7 +466,7 @@ class World {
     );
   }
 
-  /** Every so often, until `until`. */
+  /** Repeats at random intervals until `until`. */
   every(perMinute: number, until: number, what: () => void): void {
     if (perMinute === 0) return;
     const next = this.#chance.gap(60_000 / perMinute);
@@ -516,12 +518,12 @@ class World {
     this.every(jumpsPerMinute / 3, until, () => this.keepKeys(upTo()));
   }
 
-  /** What all watches hang on is gone. */
+  /** Ends all watches. */
   deafen(): void {
     for (const process of this.#processes.values()) this.#jetStream.deafen(process);
   }
 
-  /** For good: the link of a process to the broker or the platform. */
+  /** Cuts the links of processes to the broker or the platform for good. */
   cut(processes: readonly Process[], far: Far): void {
     for (const process of processes) this.#cutFor(process, far, Infinity);
   }
@@ -538,12 +540,12 @@ class World {
     return this.#jetStream.asked;
   }
 
-  /** The NATS server to which these have their links loses its peers, for good. */
+  /** The NATS server to which these are connected loses its peers for good. */
   isolateWith(processes: readonly Process[]): void {
     this.#jetStream.isolateWith(processes);
   }
 
-  /** The servers' clock is set back. */
+  /** Sets the servers' clock back. */
   keepKeys(ms: number): void {
     this.#jetStream.keepKeys(ms);
   }
@@ -570,7 +572,7 @@ class World {
     this.#leases.look();
   }
 
-  /** Those that stand by have come up without a time server, mostly ahead; the owner dies, and the clocks are set right some time. */
+  /** Standby members start without a time server, mostly ahead. The owner dies, and the clocks are set right later. */
   #wrongClocks(until: number): void {
     const chance = this.#chance;
     const { owner } = this;
@@ -583,14 +585,14 @@ class World {
     for (const process of wrong) {
       this.#setWall(process, byMs);
       this.time.in(rightAfterMs, () => this.#setWall(process, -byMs));
-      // The platform tells the time later than the clock is set right, or sooner.
+      // The platform tells the time before or after the clock is set right.
       this.#cutFor(process, "platform", chance.between(0, 40_000));
     }
     if (owner !== null && chance.hits(0.8))
       this.time.in(chance.between(0, 3_000), () => this.#restart(owner, 60_000));
   }
 
-  /** Its network fails; the broker is back soon, NATS later, and often not before the process dies. */
+  /** Its network fails: the broker returns soon, NATS later, and often not before the process dies. */
   #stumble(process: Process, ms: number): void {
     this.#cutFor(process, "nats", ms);
     this.#cutFor(process, "broker", Math.min(ms, this.#chance.between(100, 2_000)));
@@ -600,7 +602,7 @@ class World {
 
   #restart(process: Process, afterMs: number): void {
     if (this.#isLeaving(process)) return;
-    // Some of them in order.
+    // Some of them end in order.
     if (this.#chance.hits(0.3)) this.#leave(process, afterMs);
     else this.#killed(process, afterMs);
   }
@@ -614,7 +616,7 @@ class World {
     if (this.#chance.hits(0.5)) this.#setWall(process, this.#chance.between(-90_000, 0));
   }
 
-  /** Shorter than its lease, of which the servers lose the key; another member starts that never saw it. */
+  /** A sleep shorter than its lease, whose key the servers lose, while another member starts that never saw it. */
   #nap(process: Process, other: Process): void {
     process.stop(this.#chance.between(3_000, 6_000), false);
     this.#jetStream.forgetKeys();
@@ -625,7 +627,7 @@ class World {
     const process = this.#leaving;
     this.#leaving = null;
     this.#leavingWithEntry = process;
-    // Where there is none.
+    // In case there is none.
     this.time.in(5_000, () => {
       if (process !== null && process === this.#leavingWithEntry) this.#leave(process, 5_000);
     });
@@ -645,7 +647,7 @@ class World {
     return !process.isAlive || this.#ends.get(process)?.signal.aborted === true;
   }
 
-  /** In order: it has some seconds for that. */
+  /** Stops the process in order, for which it has some seconds. */
   #leave(process: Process, afterMs: number): void {
     this.#leavingWithEntry = null;
     this.#leavingWithStop = null;
@@ -664,7 +666,7 @@ class World {
     if (this.#connected?.process === process) this.#connected = null;
   }
 
-  /** Who took over last. */
+  /** The process that took over last. */
   get owner(): Process | null {
     return this.begun.at(-1)?.process ?? null;
   }
@@ -678,7 +680,7 @@ class World {
     for (const process of this.#processes.values()) process.pauses = 0;
   }
 
-  /** No member runs what its folder does not have, and each has what that has. */
+  /** No member runs an account that its folder does not have, and each runs all that it has. */
   judgeRuns(): void {
     for (const process of this.alive)
       if (this.#runs.get(process) !== 1)
@@ -687,7 +689,7 @@ class World {
         );
   }
 
-  /** What a dead member had there vanishes. */
+  /** The entry of a dead member must vanish from the bucket. */
   judgeBucket(dead: Process): void {
     if (this.#jetStream.has(memberKey(dead.id)))
       this.violations.push(`${dead.id} has been dead for minutes, and stands in the bucket`);
@@ -697,12 +699,12 @@ class World {
     return this.#jetStream.entries.map(({ data }) => Buffer.from(data).toString()).join("");
   }
 
-  /** Its next owner has the stop from the broker as well, and records it anew. */
+  /** The next owner gets the stop from the broker as well, and records it again. */
   #isRecorded({ id, by }: Post): boolean {
     return this.#recorded.get(by)?.has(id) === true;
   }
 
-  /** Every lease whose time is over has ended. */
+  /** Every due lease has ended. */
   judgeLeases(): void {
     this.violations.push(...this.#leases.missing(this.time.now));
   }
@@ -711,14 +713,17 @@ class World {
     return this.#leases.count;
   }
 
-  /** Every command that the broker acknowledged to its sender has one result, as long as the broker has room for those that wait. */
+  /**
+   * Every command that the broker acknowledged to its sender has one result, as long as the broker has room for those
+   * waiting.
+   */
   judgeTold(): void {
     for (const { id, told, at } of this.commands.values())
       if (told.size === 0 && !this.#roomMade.has(id))
         this.violations.push(`${id}, sent at ${at}, has no result`);
   }
 
-  /** Of everything that the journal acknowledged. */
+  /** Judges everything that the journal acknowledged. */
   judgeJournal(): void {
     const text = this.#text();
     const results = new Map<string, string[]>();
@@ -736,7 +741,7 @@ class World {
   }
 }
 
-/** One history from its seed, and what the judge has against it. */
+/** Runs one history from its seed, and returns the judge's findings. */
 export async function historyOf(seed: number, trouble: Trouble = troubleOf(seed)): Promise<History> {
   const world = new World(seed, trouble);
   const chance = new Chance(seed, "sender");
@@ -781,8 +786,8 @@ export async function historyOf(seed: number, trouble: Trouble = troubleOf(seed)
 }
 
 /**
- * An account stays where nobody reaches more than its owner, goes from an owner that alone is cut off to one that is not, and does not go
- * on at once when that one is cut off in its place.
+ * An account stays if nobody reaches more than its owner. It leaves an owner that alone is cut off for one that is not,
+ * and does not move again at once when that one is cut off instead.
  */
 async function reachMoves(world: World, far: "broker" | "platform"): Promise<void> {
   const after = (ms: number) => world.time.runUntil(world.time.now + ms);
@@ -815,7 +820,7 @@ async function reachMoves(world: World, far: "broker" | "platform"): Promise<voi
 
 type Ending = "quiet" | "set back" | "isolated";
 
-/** The owner dies in calm; how long it takes until another reads, and carries out a command. */
+/** The owner dies in calm. Measures the time until another one reads, and carries out a command. */
 async function takeOver(world: World, ending: Ending): Promise<Pick<History, "readingMs" | "commandMs">> {
   const { owner } = world;
   if (owner === null) {
