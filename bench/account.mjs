@@ -1,6 +1,8 @@
-// The account every part measures: controllers that all have the same twelve sensors.
+// The account that every part measures: controllers with the same twelve sensors each.
 
-/** Name, factor, unit and kind as the platform or the bridge spells them; a value moves by one step with every answer. */
+/**
+ * Name, factor, unit and kind as the platform or the bridge spells them; a value moves by one step with every answer.
+ */
 export const sensors = [
   { name: "空气温度", factor: "airtemp", unit: "℃", shown: "°C", kind: "temperature", from: 12, step: 0.1 },
   { name: "空气湿度", factor: "airhumi", unit: "%RH", shown: "%", kind: "humidity", from: 40, step: 0.1 },
@@ -40,10 +42,10 @@ export const sensors = [
   },
 ];
 
-/** What one sweep with moved values publishes for a controller: value and JSON of each sensor. */
+/** The messages that one sweep with changed values publishes for a controller: value and JSON of each sensor. */
 export const messagesPerController = 2 * sensors.length;
 
-/** How many answers it takes until a sensor's value comes round again. */
+/** The number of answers until a sensor's value repeats. */
 const turns = 97;
 
 export const codeOf = (index) => `GH-${String(index + 1).padStart(5, "0")}`;

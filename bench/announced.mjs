@@ -1,4 +1,5 @@
-// (m) The whole account with its announcements to Home Assistant: is all of it published, how long does it take, what does it keep?
+// (m) The whole account with its announcements to Home Assistant: whether all of it is published, how long it takes,
+// and how much memory it keeps.
 import { setTimeout as wait } from "node:timers/promises";
 import { messagesPerController } from "./account.mjs";
 import { figure, spread } from "./figures.mjs";
@@ -10,7 +11,7 @@ import { Counter } from "./wire.mjs";
 
 const quietMs = 10_000;
 
-/** What was published and failed, by `bridge/health`. */
+/** The numbers of publishes and failures, by `bridge/health`. */
 async function publishesOf(broker) {
   const topics = [`${bases.bridge}/bridge/response/health`];
   const ear = await Counter.open(broker.port, topics);
@@ -29,7 +30,7 @@ async function measureSize({ controllers, sweeps, samples, say }) {
     measured: true,
     http: { port: await freePort() },
   });
-  // `startSettledBridge` waits three seconds for silence.
+  // Without the three seconds for which `startSettledBridge` waits for silence.
   const seconds = (performance.now() - began) / 1000 - 3;
   const settled = await sampleMemory(bridge, samples);
   const counter = await Counter.open(broker.port, allSensors(bases.bridge));

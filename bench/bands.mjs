@@ -1,4 +1,5 @@
-// (r) Limits on every reading: what judging them adds to a sweep's processor time, and a stop while all of them cross at once.
+// (r) Limits on every reading: the processor time that judging them adds to a sweep, and the time of a stop while all
+// readings cross at once.
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
@@ -19,7 +20,7 @@ import {
 import { Sweeper } from "./sweep.mjs";
 import { Counter } from "./wire.mjs";
 
-/** By kind, with all four limits; outdoors a limit has to be asked for by name. */
+/** Settings by kind, with all four limits; outdoors a limit has to be named explicitly. */
 const limitsOf = ({ from, step }, low) => ({
   ...{
     low_low: from - 2 * step - 1,
@@ -73,12 +74,12 @@ async function measureJudgedSweep({ controllers, warmUp, rounds, say }) {
     );
   }
   await Promise.all([judged.end(), plain.end()]);
-  // The least of them: whatever else the computer does only adds to it.
+  // The least values, as other load on the computer only adds to them.
   const [withLimits, without] = [ours, theirs].map((all) => spread(all).least);
   const judging = await costOfJudging(controllers);
   say(`judging alone: ${(judging * 1e3).toFixed(1)} ms`);
   return [
-    // Two processes differ by more than what is looked for.
+    // For information, as two processes differ by more than the cost of judging.
     figure("r", `sweep of ${controllers} with 12 limits each, CPU`, "s", withLimits, {
       ...{ bare: without, ratio: withLimits / without, range: spread(ours) },
     }),
@@ -90,7 +91,10 @@ async function measureJudgedSweep({ controllers, warmUp, rounds, say }) {
 
 const judgedSweeps = 40;
 
-/** Processor seconds that the part takes to judge one sweep, in which every value moves and none crosses; the least of many. */
+/**
+ * Processor seconds that the module takes to judge a sweep in which every value moves and none crosses; the least of
+ * many.
+ */
 async function costOfJudging(count) {
   const module = (path) => import(pathToFileURL(`${modules}/${path}`).href);
   const { ReadingAlarms } = await module("limits/readings/watch.js");
@@ -148,7 +152,7 @@ async function costOfJudging(count) {
   return spread(costs.slice(5)).least;
 }
 
-/** An account whose readings cross their limits when `turn` is called; the first ones are on the broker. */
+/** An account whose readings cross their limits when `turn` is called; the first readings are on the broker. */
 async function crossing(controllers, options = {}) {
   const codes = Array.from({ length: controllers }, (_, n) => codeOf(n));
   const [broker, platform] = [await startBroker({ usual: true }), await startRegisterPlatform(...codes)];
@@ -177,7 +181,7 @@ async function crossing(controllers, options = {}) {
 
 const what = (controllers, text) => `${controllers * sensors.length} readings cross at once, ${text}`;
 
-/** Every reading crosses its limit within one sweep, while somebody presses stop again and again. */
+/** Measures repeated stops while every reading crosses its limit within one sweep. */
 async function measureCrossing({ controllers, stops: count, say }) {
   const { platform, broker, child, sender, alarms, refresh, end } = await crossing(controllers);
   const events = await Counter.open(broker.port, [`${bases.bridge}/bridge/event`]);
@@ -210,7 +214,10 @@ async function measureCrossing({ controllers, stops: count, say }) {
   ];
 }
 
-/** How long the bridge works at a stretch, which a stop may have to wait for: with all of them crossing, and with none. */
+/**
+ * Measures the longest uninterrupted work of the bridge, for which a stop may have to wait: with all readings crossing,
+ * and with none.
+ */
 async function measureRounds({ controllers, say }) {
   const file = newFile("rounds");
   const flags = ["--import", new URL("./rounds-hook.mjs", import.meta.url).href];

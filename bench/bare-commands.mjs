@@ -1,5 +1,5 @@
-// The baseline of a command: the same three requests and one fsync, which overlaps the two reads as it may in the bridge. It checks
-// nothing, remembers nothing, reads nothing back and tells nobody what became of it.
+// The baseline of a command: the same three requests and one fsync, which overlaps the two reads as it may in the
+// bridge. It has no checks, no state, no read-back and no results.
 // Arguments: JSON {platform, broker, base, code, file}.
 import { open } from "node:fs/promises";
 import mqtt from "mqtt";
@@ -8,7 +8,7 @@ import { Pool } from "undici";
 const { platform, broker, base, code, file } = JSON.parse(process.argv[2]);
 const pool = new Pool(platform, { connections: 8 });
 const journal = await open(file, "a");
-// Last, as nobody would hear of a connection that stood before the listeners below were there.
+// Last, so that the listeners below are registered before it connects.
 const client = mqtt.connect(broker, { protocolVersion: 5, clientId: base, clean: true });
 const headers = { authorization: "Bearer bench" };
 

@@ -1,6 +1,7 @@
-// The baseline: the same requests and the same messages with nothing between them. It keeps no state, recognises nothing,
-// notices no change and has no deadlines, retries, limits or reconnects of its own.
-// Arguments: JSON {platform, broker, base, controllers, concurrency, paced}. A sweep runs on each message to <base>/sweep.
+// The baseline: the same requests and the same messages with nothing between them. It keeps no state, recognises
+// nothing, detects no changes and has no deadlines, retries, limits or reconnects of its own.
+// Arguments: JSON {platform, broker, base, controllers, concurrency, paced}. A sweep runs on each message to
+// <base>/sweep.
 import mqtt from "mqtt";
 import { Pool } from "undici";
 import { codeOf, sensors } from "./account.mjs";
@@ -61,7 +62,7 @@ async function sweep() {
   await Promise.all(Array.from({ length: concurrency }, worker));
 }
 
-/** Every controller at its own moment of the default intervals: sensors each minute, statuses and lists each five. */
+/** Spreads controllers over the default intervals: sensors each minute, statuses and lists every five minutes. */
 function keepPace() {
   const each = (intervalMs, index, job) =>
     setTimeout(() => setInterval(job, intervalMs), (index / controllers) * intervalMs);

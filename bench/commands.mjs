@@ -8,11 +8,11 @@ import { watchPage } from "./viewers.mjs";
 import { Counter } from "./wire.mjs";
 
 export const code = "GH-00001";
-/** Enough that each has been read back before its turn comes again. */
+/** Enough that each has been read back before its next turn. */
 export const actuators = 40;
 /**
- * Bridge and baseline have every other slot. The bridge reads each command back after 2,000 ms,
- * which is in the middle of a slot and not where the next command is measured.
+ * Bridge and baseline alternate slots. The bridge reads each command back after 2,000 ms, which is in the middle of a
+ * slot and so not where the next command is measured.
  */
 const slotMs = 64;
 const answerMs = 10_000;
@@ -21,7 +21,7 @@ const warmUp = 10;
 const addressOf = (turn) => String(101 + (turn % actuators));
 const commandOf = (turn) => (Math.floor(turn / actuators) % 2 === 0 ? "on" : "off");
 
-/** Of every other turn the actuator has limits, which all let it go. */
+/** In every other turn the actuator has limits, which allow every command. */
 const isLimited = (turn) => turn % 2 === 1;
 export const weather = { wind: { topic: "weather/wind", stale_after: "1h" } };
 const limits = {
@@ -40,7 +40,9 @@ export function commandedControllers() {
 
 const nextSlot = (began) => wait(slotMs - ((performance.now() - began) % slotMs));
 
-/** Publishes the command of this turn below `base`; ms until its POST arrived. `others`: told of POSTs that something else sends meanwhile. */
+/**
+ * Publishes the command of this turn below `base`; returns ms until its POST arrived. `others` is told of other POSTs.
+ */
 export async function once(who, { child, platform, sender, base, code: of = code, others }, turn) {
   const isOther = ({ address }) => others !== undefined && address !== addressOf(turn);
   const arrived = new Promise(
@@ -78,7 +80,9 @@ async function startBareSide(broker, sender) {
   return { platform, sender, child, base: bases.bare };
 }
 
-/** So many commands to each side in turn, some first that are not counted; ms from publishing to the POST. */
+/**
+ * Sends `commands` commands to each side in turn, after some uncounted ones; returns ms from publishing to the POST.
+ */
 export async function timeSets(sides, commands) {
   const ms = Object.fromEntries(Object.keys(sides).map((who) => [who, []]));
   const began = performance.now();
@@ -92,7 +96,7 @@ export async function timeSets(sides, commands) {
   return ms;
 }
 
-/** Outcomes of the bridge's results, counted. */
+/** Counts the outcomes in the bridge's results. */
 async function countOutcomes(broker) {
   const outcomes = new Map();
   const listener = await Counter.open(broker.port, [`${bases.bridge}/+/actuator/+/result`]);
@@ -104,7 +108,7 @@ async function countOutcomes(broker) {
   return { outcomes, listener };
 }
 
-/** `viewers`: so many look at the controller on the page meanwhile; `part` is the letter that the figures get. */
+/** `viewers`: how many look at the controller on the page meanwhile; `part` is the letter of the figures. */
 export async function measureCommands({ commands, say, viewers = 0, part = "f" }) {
   const http = viewers > 0 ? { port: await freePort() } : false;
   const broker = await startBroker();
@@ -133,7 +137,7 @@ export async function measureCommands({ commands, say, viewers = 0, part = "f" }
   return figures(part, viewers, ms, commands);
 }
 
-/** Fast and wrong is no figure. */
+/** Figures count only if every command was confirmed. */
 function mustAllBeConfirmed(outcomes, posts, expected) {
   if (posts === expected && outcomes.size === 1 && outcomes.get("confirmed") === expected) return;
   const told = [...outcomes].map(([outcome, count]) => `${count} ${outcome}`).join(", ");

@@ -1,6 +1,7 @@
-// The bridge's own modules, from a message on a topic to the command's result, on a clock that costs no time.
-// `deciding` stops where the POST would follow (a dry run), `sending` goes on until the value is confirmed.
-// Arguments: JSON {modules, files, controllers, actuatorsEach, decisions, rounds, memoryCommands}. Says "result {JSON}".
+// The bridge's own modules, from a message on a topic to the command's result, on a clock without cost. `deciding`
+// stops before the POST (a dry run), `sending` continues until the value is confirmed.
+// Arguments: JSON {modules, files, controllers, actuatorsEach, decisions, rounds, memoryCommands}. Prints "result
+// {JSON}".
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
@@ -19,9 +20,9 @@ const { GreenhouseStore } = await module("sync/store.js");
 const { incomingCommand } = await module("commands/service.js");
 const { incomingOn, topicsUnder } = await module("mqtt/topics.js");
 
-/** Slow enough for the 60 commands a minute that each actuator takes. */
+/** Slow enough for the 60 commands a minute that each actuator accepts. */
 const stepMs = 200;
-/** One in ten is refused, one in ten comes as JSON. */
+/** One in ten is refused, and one in ten is JSON. */
 const payloadOf = (n, word) =>
   n % 20 === 7
     ? "wide open"
@@ -39,7 +40,7 @@ const log = Object.fromEntries(
 
 const online = { state: "online", version: null, description: null, lastOnlineAt: null };
 
-/** Registers and journal that keep nothing but the present. */
+/** Registers and journal that keep only the present state. */
 function memoryWorld() {
   const values = new Map();
   const world = {
@@ -71,7 +72,7 @@ function memoryWorld() {
         world.monotonicMs += ms;
         return Promise.resolve();
       },
-      // Nothing takes any time here, so that what waits for a later moment is never due.
+      // Nothing takes time here, so that timers with a delay are never due.
       after: (ms, call) => {
         let isOn = ms <= 0;
         if (isOn) queueMicrotask(() => isOn && call());
@@ -144,7 +145,7 @@ function bareSide(mode) {
   return { world, take: (n, payload) => void run(n, payload) };
 }
 
-/** One command for each actuator at a time, each until its end. */
+/** Runs one command for each actuator at a time, each to its end. */
 async function run({ world, take }, from, count) {
   for (let n = from; n < from + count;) {
     const end = Math.min(from + count, n + actuators);
@@ -160,7 +161,7 @@ async function run({ world, take }, from, count) {
   }
 }
 
-/** In a dry run what is asked for is `already` there every other time. */
+/** In a dry run every other command asks for the present value and ends `already`. */
 function mustBeRight({ world }, count, mode) {
   let refusals = 0;
   for (let n = 0; n < count; n += 1) refusals += isRefused(n) ? 1 : 0;

@@ -1,5 +1,5 @@
-// (g) and (h): how many commands the bridge decides in a second, and whether memory stays where it is, with platform, broker
-// and journal in memory. decision-core.mjs does it in a process of its own.
+// (g) and (h): how many commands the bridge decides in a second, and whether its memory stays constant, with platform,
+// broker and journal in memory. decision-core.mjs runs it in a process of its own.
 import { writeFileSync } from "node:fs";
 import { codeOf } from "./account.mjs";
 import { figure } from "./figures.mjs";

@@ -1,5 +1,5 @@
-// Loaded before the fleet of (p): while a file is there in the folder of the fleet, the disk of the account `full` is full, and the account
-// `crash` meets an error that nobody catches.
+// Loaded before the fleet of (p): while a file of that name is in the folder of the fleet, the disk of the account
+// `full` is full, and the account `crash` meets an uncaught error.
 import { AsyncResource } from "node:async_hooks";
 import { existsSync } from "node:fs";
 import * as promises from "node:fs/promises";
@@ -15,7 +15,7 @@ const noSpace = () => Object.assign(new Error("ENOSPC: no space left on device, 
 const { open } = promises;
 fs.promises.open = async (path, ...rest) => {
   const file = String(path);
-  // Created where the account is at work, it fails where the account is at work.
+  // Created and thrown in the async context of the account.
   if (file.startsWith(dataOf("crash")))
     state.fail = AsyncResource.bind(() =>
       setTimeout(() => {

@@ -1,4 +1,4 @@
-/** Middle, least and greatest of some samples. */
+/** Median, least and greatest of samples. */
 export function spread(samples) {
   const sorted = [...samples].sort((one, other) => one - other);
   const middle = sorted.length >> 1;
@@ -14,7 +14,7 @@ export function percentile(samples, share) {
 
 /**
  * One line of the report. `ratio` is value by baseline. `target` is {of: "ratio" | "value", atLeast | atMost}; a figure
- * without one is for information. `isKept`: its ratio must not grow by a tenth from one landing to the next.
+ * without one is for information. `isKept`: its ratio must not grow by more than a tenth from one landing to the next.
  */
 export function figure(part, name, unit, value, options = {}) {
   const { bare = null, ratio, target = null, range = null, isKept = false } = options;
@@ -41,7 +41,7 @@ function row({ part, name, unit, value, range, bare, ratio, target, met }) {
   return [part, name, rounded(value), unit, between, rounded(bare), rounded(ratio), bound, verdict];
 }
 
-/** `bare`: how what stands beside the bridge is called. */
+/** `bare`: the title of the baseline's column. */
 export function table(figures, { bare = "bare" } = {}) {
   const titles = ["", "what", "bridge", "unit", "range (n)", bare, "ratio", "target", ""];
   const rows = [titles, ...figures.map(row)];

@@ -1,4 +1,4 @@
-// A data directory whose journal holds so many MiB of past commands, written by the program's own modules.
+// A data directory whose journal holds that many MiB of past commands, written by the program's own modules.
 import { mkdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { newFile } from "./processes.mjs";
@@ -10,7 +10,7 @@ const silent = { error() {}, warn() {}, info() {}, debug() {}, trace() {}, fatal
 const about = { controller: "GH-00001", actuator: "a101" };
 const step = { purpose: "value", address: "101", value: "1010" };
 
-/** What a confirmed command leaves. */
+/** The records of a confirmed command. */
 function recordsOf(nth, at) {
   const id = `past-${nth}`;
   const command = { command: "on", value: "1010", by: "bench", via: null, received_at: at };
@@ -44,7 +44,7 @@ function recordsOf(nth, at) {
   ];
 }
 
-/** The folder. The records are of the last hour, so that none is too old to be kept. */
+/** Returns the folder. The records are from the last hour, so that none is too old to be kept. */
 export async function filledJournal(mib) {
   const [{ openJournal }, { systemClock }] = [
     await module("journal/open.js"),
@@ -59,7 +59,7 @@ export async function filledJournal(mib) {
     const at = new Date(began + nth).toISOString();
     const records = recordsOf(nth, at);
     const written = records.map((record) => journal.append(record, { durable: false }));
-    // With number, times, run and sum of each.
+    // Estimates number, times, run and checksum of each.
     bytes += records.reduce((sum, record) => sum + JSON.stringify(record).length + 150, 0);
     if (nth % 500 === 0) await Promise.all(written);
   }

@@ -1,4 +1,5 @@
-// What a fleet of so many accounts may need at most, also after a restart of the broker. Other numbers of accounts are not judged.
+// The most that a fleet of that many accounts may need, also after a restart of the broker. Other numbers of accounts
+// are not judged.
 const bars = {
   200: { rss_mib: 350, rss_after_restart_mib: 350, all_read_s: 60, restart_all_read_s: 60 },
   1_000: {
@@ -7,7 +8,7 @@ const bars = {
   },
 };
 
-/** What is worse than its bar, each as a sentence; what was not reached at all is null. */
+/** Figures worse than their bar, each as a sentence; null stands for never reached. */
 export const overBars = (figures) =>
   Object.entries(bars[figures.accounts] ?? {}).flatMap(([name, most]) => {
     const value = figures[name] ?? null;

@@ -1,10 +1,12 @@
 // node bench/fleet.mjs [accounts ...]   (default: 50 200)
-// A fleet of accounts with 5 controllers of 12 sensors each, read once a minute, announced to Home Assistant, with the platform's push
-// channels open: time until all are read, memory, processor, and the same after a restart of the broker, which keeps what is retained.
-// One account more has a platform that takes commands: from a set to its POST there, beside a bridge of one account alone.
-// BENCH_HOMEASSISTANT=off: nothing is announced. BENCH_PUSH=off: no channels. BENCH_LOGIN=one: all accounts share one login, and so one list of all controllers,
-// of which each mirrors its own. BENCH_PAGE=off: no page. BENCH_PROFILE=folder: profiles of the processor. BENCH_SECONDS: how long the
-// processor is counted at rest. Ends with 1 where a figure of 200 or 1,000 accounts is worse than its bar.
+// A fleet of accounts with 5 controllers of 12 sensors each, polled once a minute, announced to Home Assistant, with
+// the platform's push channels open: time until all are read, memory, processor, and the same after a restart of the
+// broker, which keeps what is retained. One more account has a platform that takes commands: from a set to its POST
+// there, compared with a bridge of one account alone.
+// BENCH_HOMEASSISTANT=off: no announcements. BENCH_PUSH=off: no channels. BENCH_LOGIN=one: all accounts share one
+// login, and so one list of all controllers, of which each mirrors its own. BENCH_PAGE=off: no page.
+// BENCH_PROFILE=folder: processor profiles. BENCH_SECONDS: how long the processor is measured at rest. Exits with 1 if
+// a figure of 200 or 1,000 accounts is worse than its bar.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -38,7 +40,7 @@ const hasOneLogin = process.env.BENCH_LOGIN === "one";
 const program = `${dist}/main.js`;
 const commandedCode = "GH-COMMANDED";
 
-/** Of one login for all, each account names its own of the list. */
+/** With one login for all, each account names its own controllers. */
 function accountOf(at) {
   const platform = { token: hasOneLogin ? "token-0" : `token-${at}`, requests_per_minute: 0 };
   if (!hasOneLogin) return { platform };
@@ -85,7 +87,7 @@ function online(folder) {
   }
 }
 
-/** What the links of all accounts have received, and how many of them were lost; null without a page. */
+/** Messages received by the links of all accounts, and the number of lost links; null without a page. */
 async function linksOf(pagePort) {
   if (pagePort === undefined) return null;
   const page = await (await fetch(`http://127.0.0.1:${pagePort}/metrics`)).text();
@@ -96,7 +98,7 @@ async function linksOf(pagePort) {
   return { received: sum("messages_received_total"), lost: sum("broker_disconnects_total") };
 }
 
-/** Seconds until each controller has shown a good reading and all accounts are online, and the processor's until then. */
+/** Seconds until each controller has published a good reading and all accounts are online, with processor seconds. */
 async function untilAllRead(fleet, { folder, count, broker, began }) {
   const before = fleet.cpuAtBegin ?? 0;
   const read = new Set();
@@ -141,7 +143,7 @@ async function measureSets(fleet, taking, broker) {
   };
 }
 
-/** The broker ends and starts again with what it held. */
+/** Stops the broker and starts it again with what it held. */
 async function restartBroker(broker, folder) {
   await broker.stop();
   await wait(1_000);
@@ -175,7 +177,7 @@ async function measure(count) {
   await wait(settleMs);
   const cpu = await cpuPercent(fleet);
   const resident = residentMb(fleet);
-  // Known also where the restart of the broker takes too long.
+  // Printed now, in case the restart of the broker takes too long.
   console.error(`${count} accounts before the restart: ${JSON.stringify({ ...first, cpu, resident })}`);
   const sets = process.env.BENCH_SETS === "off" ? {} : await measureSets(fleet, taking, broker);
   const beforeRestart = await linksOf(pagePort);

@@ -8,7 +8,7 @@ import { Counter } from "./wire.mjs";
 
 const code = "GH-00001";
 const topicOf = (actuator) => `${bases.bridge}/${code.toLowerCase()}/actuator/${actuator}`;
-/** Two stops to one motor are 2 s apart, so that many take turns. */
+/** Two stops to one motor are at least 2 s apart, so that many motors take turns. */
 export const motors = Array.from({ length: 30 }, (_, n) => `m${300 + n}`);
 const slotMs = 80;
 const answerMs = 10_000;
@@ -47,13 +47,13 @@ async function startSide(embedded) {
   return { platform, broker, child, sender };
 }
 
-/** Publishes until told to end; resolves with how many a second it were. */
+/** Publishes until told to end; resolves with the messages per second. */
 async function flood(port, ended) {
   const sender = await Counter.open(port, ["none"]);
   const began = performance.now();
   let sent = 0;
   while (!ended.aborted) {
-    // A timer that comes late makes up for it.
+    // Catches up after a late timer.
     const due = ((performance.now() - began) / everyMs) * batch;
     for (; sent < due; sent += 1)
       sender.publish(`${topicOf("flooded")}/set`, sent % 2 === 0 ? "on" : "off", 1);

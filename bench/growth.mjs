@@ -1,4 +1,4 @@
-// (e) How time and memory grow with the account, and that an unchanged platform is no news.
+// (e) How time and memory grow with the account, and that an unchanged platform causes no messages.
 import { messagesPerController } from "./account.mjs";
 import { figure, spread } from "./figures.mjs";
 import { sampleMemory } from "./memory.mjs";
@@ -8,10 +8,10 @@ import { allSensors, bases, startBare, startBroker, startPlatform, startSettledB
 import { Counter } from "./wire.mjs";
 
 const quietMs = 6_000;
-/** Measuring is not exact; growth up to this much above linear still counts as linear. */
+/** Tolerance of measuring: growth up to this much above linear still counts as linear. */
 const tolerance = 1.1;
 
-/** A bridge that has taken up an account of this size, and rests. */
+/** A bridge that has taken up an account of this size, and is idle. */
 async function prepare({ controllers, rounds }) {
   const [broker, platform] = await Promise.all([startBroker(), startPlatform(controllers)]);
   const bridge = await startSettledBridge(platform, broker, controllers, { resting: true, measured: true });
@@ -33,7 +33,7 @@ async function timeSweeps(who, child, { controllers, rounds, counter, sweeper })
   return spread(seconds);
 }
 
-/** What one size of the account costs; ends all of it. */
+/** Measures the costs of one size of the account, then stops everything. */
 async function measureSize(scene, samples) {
   const { controllers, broker, platform, bridge, counter, sweeper } = scene;
   const ours = await timeSweeps("bridge", bridge, scene);
@@ -48,7 +48,7 @@ async function measureSize(scene, samples) {
   return { controllers, bridge: ours, bare, memory, unchanged };
 }
 
-/** Messages of a poll whose answers are those of the poll before. */
+/** Counts the messages of a poll whose answers are unchanged. */
 async function countUnchanged({ platform, broker, bridge, sweeper }) {
   await platform.freeze();
   const everything = await Counter.open(broker.port, [`${bases.bridge}/#`]);
@@ -61,7 +61,7 @@ async function countUnchanged({ platform, broker, bridge, sweeper }) {
   return count;
 }
 
-/** The accounts are taken up at the same time and swept one after the other, while the other bridges rest. */
+/** All accounts are taken up at the same time and swept one after the other, while the other bridges are idle. */
 export async function measureGrowth({ sizes, samples, say }) {
   const scenes = await Promise.all(sizes.map(prepare));
   const results = [];

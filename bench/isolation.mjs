@@ -1,5 +1,5 @@
-// (p) What the trouble of one account of a fleet costs another one: its commands (publish to POST) and polls (answer to topic), while
-// the others are well and while one of them is not.
+// (p) What the trouble of one account of a fleet costs another one: its commands (publish to POST) and polls (answer to
+// topic), while the others are well and while one of them is in trouble.
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -19,7 +19,7 @@ const kinds = Object.keys(troubles);
 
 const code = "GH-00001";
 const base = "greenhouse/calm";
-/** Enough that each has been read back before its turn comes again. */
+/** Enough that each has been read back before its next turn. */
 const actuators = Array.from({ length: 40 }, (_, turn) => String(101 + turn));
 const counting = Array.from({ length: 40 }, (_, turn) => String(501 + turn));
 const slotMs = 64;
@@ -44,7 +44,7 @@ const troubledAccount = (kind, url) => ({
   },
 });
 
-/** The fleet, the platform of its calm account in this process, and those of the others in processes of their own. */
+/** Starts the fleet, the platform of its calm account in this process, and each of the others in its own process. */
 async function startFleet() {
   const folder = join(workFolder, "isolation");
   mkdirSync(join(folder, "accounts"), { recursive: true });
@@ -76,7 +76,7 @@ async function startFleet() {
   return { folder, broker, platform, others, child };
 }
 
-/** The trouble begins, or is over. */
+/** Begins or ends the trouble. */
 function turn(kind, isOn, { folder, others }) {
   const file = join(folder, kind);
   if (isOn) writeFileSync(file, "");
@@ -97,7 +97,7 @@ async function measureFor(seconds, scene) {
     if (at !== undefined) polls.push(performance.now() - at);
   };
   const began = performance.now();
-  // Each command is another than the last one of its actuator, also in the next measurement.
+  // Each command differs from the last one to its actuator, also across measurements.
   for (; performance.now() - began < seconds * 1_000; scene.count += 1) {
     const address = actuators[scene.count % actuators.length];
     const word = Math.floor(scene.count / actuators.length) % 2 === 0 ? "on" : "off";
@@ -116,7 +116,7 @@ async function measureFor(seconds, scene) {
   return { commands, polls };
 }
 
-/** By many short turns without and with the trouble, so that what else the machine does is in both. */
+/** Alternates many short turns without and with the trouble, so that other load on the machine affects both. */
 async function measureTrouble(kind, { seconds, rounds }, scene, say) {
   const alone = { commands: [], polls: [] };
   const beside = { commands: [], polls: [] };
@@ -154,7 +154,7 @@ export async function measureIsolation({ say, ...counts }) {
   const scene = { ...fleet, sender, count: 0 };
   const figures = [];
   await wait(5_000);
-  // Its first commands find much that was never run before.
+  // A warm-up, as the first commands run code for the first time.
   await measureFor(counts.seconds, scene);
   for (const kind of kinds) figures.push(...(await measureTrouble(kind, counts, scene, say)));
   sender.close();

@@ -1,4 +1,5 @@
-// (j) What it costs to judge a command by the limits of its actuator: at taking, at starting and before its POST.
+// (j) The cost of judging a command by the limits of its actuator: when it is taken, when it starts and before its
+// POST.
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { codeOf } from "./account.mjs";
@@ -26,7 +27,7 @@ function configurationFile() {
   return file;
 }
 
-/** A book with the actuator, and what its limits look at. */
+/** A book with the actuator, and everything its limits refer to. */
 async function judgeOf(clock) {
   const { mirrorSettings } = await module("sync/settings.js");
   const { loadConfiguration } = await module("config/load.js");
@@ -70,7 +71,7 @@ async function judgeOf(clock) {
     },
   };
   const key = `${codeOf(0)} actuator a0`;
-  // It has moved ten times within the hour, and rests no more.
+  // It has moved ten times within the hour, and its rest time is over.
   const atFirst = limits.limitsAtFirst.get(key);
   const starts = Array.from({ length: 10 }, () => ({ at: clock.monotonic() }));
   const moved = { ...atFirst, moves: { starts, endsAt: clock.monotonic(), direction: "up" } };
@@ -111,7 +112,7 @@ export async function measureJudging({ judged, rounds, say }) {
   const commands = Array.from({ length: 100 }, (_, n) => commandOf(n, clock, settings));
   const us = [];
   for (let round = 0; round <= rounds; round += 1) {
-    // The processor's time: other programs are not to be measured with it.
+    // Processor time, so that other programs are not measured.
     const before = process.cpuUsage();
     for (let n = 0; n < judged; n += 1) {
       const command = commands[n % commands.length];

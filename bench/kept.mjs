@@ -1,5 +1,5 @@
-// The ratios to the bare loop at the landing before. A figure that got worse by more than a tenth fails the run; `-- --keep` writes those of
-// this run, which belongs to a landing that is meant to cost more, or costs less.
+// The ratios to the bare loop at the previous landing. A figure that got worse by more than a tenth fails the run; `--
+// --keep` writes those of this run, as part of a landing that is meant to cost more, or costs less.
 import { readFileSync, writeFileSync } from "node:fs";
 
 const file = new URL("./kept.json", import.meta.url);
@@ -17,7 +17,7 @@ const ratiosOf = (figures) =>
     figures.filter(({ isKept }) => isKept).map(({ name, ratio }) => [name, Number(ratio.toFixed(3))]),
   );
 
-/** What got worse, each as a sentence. */
+/** Figures that got worse, each as a sentence. */
 export const worseThan = (kept, figures) =>
   Object.entries(ratiosOf(figures)).flatMap(([name, ratio]) => {
     const before = kept[name];
@@ -25,12 +25,12 @@ export const worseThan = (kept, figures) =>
     return [`${name}: ${ratio} times the bare loop, ${before} at the landing before`];
   });
 
-/** For a controller of the larger account it may cost so many times what it costs for one of the smaller. */
+/** A controller of the larger account may cost at most this many times as much as one of the smaller account. */
 export const mostGrowth = 1.3;
-/** Less than this is no cost that grows: the clock of the processor and what goes on anyway are as much. */
+/** Smaller costs are not compared, as clock resolution and background work are of the same size. */
 const leastSeconds = 0.03;
 
-/** How the costs of a controller grow from one size to the next: {from, to, times}. */
+/** How the cost per controller grows from one size to the next: {from, to, times}. */
 export function growthOf(rows) {
   return rows.slice(1).map((row, n) => {
     const before = rows[n];
@@ -39,10 +39,12 @@ export function growthOf(rows) {
   });
 }
 
-/** What a broker holds of such an account of resting controllers: of the bridge itself, and of each controller. */
+/**
+ * The number of topics that a broker holds of such an account at rest: of the bridge itself, and of each controller.
+ */
 export const topicsHeld = (controllers) => 8 + 44 * controllers;
 
-/** What grows faster than the account, and topics that are missing or left over, each as a sentence. */
+/** Costs that grow faster than the account, and missing or superfluous topics, each as a sentence. */
 export const outOfLine = (figures) =>
   figures.flatMap(({ part, name, value, unit, met, target }) => {
     if (part !== "q" || met !== false) return [];

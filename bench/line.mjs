@@ -1,5 +1,5 @@
-// (q) What costs n for one thing must not cost n² for all: processor time of each piece of work for a controller, at accounts of growing
-// size with Home Assistant on. BENCH_PLANTED=1 plants a fault that these rows have to find.
+// (q) Work that costs n for one thing must not cost n² for all: processor time of each piece of work per controller, in
+// accounts of growing size with Home Assistant on. BENCH_PLANTED=1 plants a fault that these rows must find.
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
@@ -74,7 +74,7 @@ class Scene {
     this.bridge.usageFile = usage;
   }
 
-  /** Until nothing is published any more. */
+  /** Waits until nothing more is published. */
   async settled() {
     const began = performance.now();
     while (performance.now() - Math.max(this.ear.lastAt, began) < quietMs) {
@@ -89,7 +89,9 @@ class Scene {
     this.#idle = ((await usageOf(this.bridge)).cpu - before.cpu) / ((performance.now() - began) / 1_000);
   }
 
-  /** Processor seconds of the bridge for a piece of work, without what it needs anyway; `isQuiet`: it publishes nothing. */
+  /**
+   * Processor seconds of the bridge for a piece of work, without its idle load; `isQuiet`: the work publishes nothing.
+   */
   async cost({ work, isQuiet = false }) {
     const [before, began] = [await usageOf(this.bridge), performance.now()];
     await work(this);
@@ -109,7 +111,7 @@ class Scene {
     return answered;
   }
 
-  /** Topics of the controllers and announcements that the broker holds. */
+  /** The number of retained topics of controllers and announcements. */
   async retained() {
     const ear = await Counter.open(this.broker.port, [`${bases.bridge}/+/#`, "homeassistant/#"]);
     await ear.quiet(1_000);
@@ -117,11 +119,11 @@ class Scene {
     return ear.retained;
   }
 
-  /** Home Assistant is told everything again, after a pause that differs from one bridge to the next. */
+  /** Home Assistant is sent everything again, after a pause that differs between bridges. */
   async restartHomeAssistant() {
     this.ear.reset();
     this.ear.publish("homeassistant/status", "online");
-    // The announcements, and when they are taken in all states.
+    // The announcements, followed by all states.
     await this.ear.until(this.controllers * (1 + messagesPerController), 30_000);
   }
 
@@ -135,7 +137,7 @@ class Scene {
     while (this.ear.messages === 0 && performance.now() < deadline) await wait(20);
   }
 
-  /** So many times, one after the other. */
+  /** Requests the path `times` times in sequence. */
   async get(path, times) {
     for (let n = 0; n < times; n += 1) {
       const answer = await fetch(`http://127.0.0.1:${this.http.port}${path}`);
@@ -150,7 +152,7 @@ class Scene {
   }
 }
 
-/** Each of several times, and the median counts. */
+/** Each is repeated several times, and the median counts. */
 const works = {
   "a sweep": { work: (scene) => scene.request("refresh") },
   republish: { work: (scene) => scene.request("republish") },
@@ -175,7 +177,7 @@ const works = {
   },
 };
 
-/** {name: seconds} of an account of this size. */
+/** {name: seconds} for an account of this size. */
 async function measureSize({ controllers, rounds, say }) {
   const scene = await Scene.open(controllers);
   scene.begin();
@@ -206,7 +208,9 @@ async function measureSize({ controllers, rounds, say }) {
   return costs;
 }
 
-/** What grows with something else than the account: {name: [{controllers, cost}]}, where the size stands in the place of controllers. */
+/**
+ * Costs that grow with another size than the account's: {name: [{controllers, cost}]}, with that size as `controllers`.
+ */
 async function measureAlone({ checks, journals, say }) {
   const rows = { "check of a file": [], "start by a journal, MiB": [] };
   for (const controllers of checks) {

@@ -1,4 +1,5 @@
-// (b) Memory of the running bridge beside a process that has loaded the same packages, both after garbage collection.
+// (b) Memory of the running bridge, compared with a process that has loaded the same packages, both after garbage
+// collection.
 import { setTimeout as wait } from "node:timers/promises";
 import { figure, spread } from "./figures.mjs";
 import { here, memoryAfterGc, nodeFlagsForMemory, residentMb, start, stop, untilSays } from "./processes.mjs";
@@ -39,7 +40,7 @@ async function measureBridge(controllers, { samples, settleMs }) {
   return { controllers, ...memory };
 }
 
-/** All sizes at the same time: memory is not a matter of speed. */
+/** All sizes run at the same time, as speed does not affect memory. */
 export async function measureMemory({ packages, modules, sizes, samples, settleMs, say }) {
   const [bare, least] = await Promise.all([measureBare(packages, samples), measureBare(modules, samples)]);
   const results = sizes.map(({ controllers }) => measureBridge(controllers, { samples, settleMs }));

@@ -1,4 +1,4 @@
-// (d) CPU at the default intervals. All run at the same time: together they leave the processor idle most of the time.
+// (d) CPU at the default intervals. All run at the same time, as together they leave the processor mostly idle.
 import { setTimeout as wait } from "node:timers/promises";
 import { figure } from "./figures.mjs";
 import { cpuSeconds, stop } from "./processes.mjs";
@@ -11,7 +11,7 @@ async function startPair(controllers) {
   return { controllers, broker, platform, bridge, bare };
 }
 
-/** Starts them all; measure when they are in their stride. */
+/** Starts all; they are to be measured once they run at their regular pace. */
 export const startPaced = async (sizes) => ({
   pairs: await Promise.all(sizes.map(startPair)),
   startedAt: performance.now(),

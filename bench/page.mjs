@@ -1,4 +1,5 @@
-// (k) What the page costs: memory and CPU without it, with it and nobody there, and with viewers; a sweep and commands with viewers.
+// (k) The cost of the page: memory and CPU without it, with it but no viewers, and with viewers; a sweep and commands
+// with viewers.
 import { setTimeout as wait } from "node:timers/promises";
 import { measureCommands } from "./commands.mjs";
 import { figure } from "./figures.mjs";

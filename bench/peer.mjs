@@ -1,6 +1,6 @@
-// (n) The same polls, the same messages and the same commands as a flow in a real Node-RED, which comes into a temporary folder.
-// Only with `-- --peer`, as it needs the registry of npm. The flow is what a person would draw: timers, `http request`, a function that
-// makes the messages, `mqtt out`. It keeps nothing, checks nothing and reads nothing back.
+// (n) The same polls, messages and commands as a flow in a real Node-RED, which is installed into a temporary folder.
+// Only with `-- --peer`, as it needs the npm registry. The flow is like one drawn by hand: timers, `http request`, a
+// function that makes the messages, `mqtt out`. It has no state, no checks and no read-back.
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -63,7 +63,9 @@ const mqttIn = (id, topic, wires) =>
   });
 const headers = `{ authorization: "Bearer bench" }`;
 
-/** Each controller at its own moment of the default intervals; all of them once at the start and on a message to `<base>/sweep`. */
+/**
+ * Spreads controllers over the default intervals; all are read once at the start and on a message to `<base>/sweep`.
+ */
 const polls = (platform, controllers, isPaced) => `
 const get = (path, code) => node.send({ url: ${JSON.stringify(platform)} + path, code, headers: ${headers} });
 const lists = () => ["/api/control/mqtt", "/api/device?dataType=TEXT", "/api/device?dataType=STREAM"].forEach((path) => get(path));
@@ -105,7 +107,7 @@ const { address, value } = msg;
 return { url: ${JSON.stringify(platform)} + "/api/set-value", headers: ${headers},
   payload: { deviceCode: "${commandCode}", address, value } };`;
 
-/** What has a place in the editor would be no configuration. */
+/** A node with a position in the editor would not be a configuration node. */
 const broker = (port) => ({
   id: "broker",
   type: "mqtt-broker",
@@ -116,7 +118,7 @@ const broker = (port) => ({
 const pollingFlow = (platform, port, controllers, isPaced) => [
   { id: "tab", type: "tab", label: "polls" },
   broker(port),
-  // What a function sends as it is set up is lost: the nodes behind it are not there yet.
+  // Delayed, as messages sent during set-up are lost: the nodes behind do not exist yet.
   node("begin", "inject", {
     props: [],
     once: true,
@@ -144,7 +146,7 @@ const commandFlow = (platform, port) => [
   request("post", "POST", [[]]),
 ];
 
-/** Starts it with a flow; `until` has it wait for its flow. */
+/** Starts it with a flow; `until` waits until the flow has started. */
 async function startRed(file, flow, { until = true } = {}) {
   const folder = mkdtempSync(join(workFolder, "node-red-"));
   const port = await freePort();
@@ -157,7 +159,7 @@ async function startRed(file, flow, { until = true } = {}) {
 
 const firstMs = 60_000;
 
-/** s from starting the program to the first sensor value. */
+/** Seconds from starting the program to the first sensor value. */
 async function startSeconds(platform, topic, begin) {
   const mosquitto = await startBroker();
   const counter = await Counter.open(mosquitto.port, [`${topic}/+/sensor/+`]);
@@ -196,7 +198,7 @@ async function measureStarts(file, { rounds }) {
   ];
 }
 
-/** Both keep their pace at the same time: CPU of a minute and the median of resident memory. */
+/** Both run at their pace at the same time: CPU of a minute and the median of resident memory. */
 async function measurePaced(file, controllers, { settleMs, seconds }) {
   const [mosquitto, platform] = await Promise.all([startBroker(), startPlatform(controllers)]);
   const bridge = await startSettledBridge(platform, mosquitto, controllers, { concurrency: 4 });
@@ -220,7 +222,7 @@ async function measurePaced(file, controllers, { settleMs, seconds }) {
   ];
 }
 
-/** As the bridge and the bare baseline: in turn on one platform and one broker. */
+/** In turn on one platform and one broker, as for the bridge and the bare baseline. */
 async function measureSweeps(file, { controllers, rounds }) {
   const [mosquitto, platform] = await Promise.all([startBroker(), startPlatform(controllers)]);
   const bridge = await startSettledBridge(platform, mosquitto, controllers, { resting: true });
@@ -307,7 +309,7 @@ async function measureSets(file, { commands }) {
   );
 }
 
-/** Null where it could not be installed, which is no failure. */
+/** Null if it could not be installed, which is no failure. */
 export async function measurePeer({ starts, paced, sweeps, sets, say }) {
   say(`Node-RED ${nodeRedVersion} comes from the registry of npm`);
   let file;

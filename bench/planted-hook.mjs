@@ -1,4 +1,5 @@
-// Preload (`--import`): a fault that the rows of `line.mjs` have to find. For each answer of the platform all controllers are gone through.
+// Preload (`--import`): a fault that the rows of `line.mjs` must find. Each answer of the platform loops over all
+// controllers.
 const { parse } = JSON;
 let controllers = 0;
 let work = 0;

@@ -15,7 +15,7 @@ let files = 0;
 
 export const newFile = (name) => join(workFolder, `${++files}-${name}`);
 
-/** Starts a program; the child's `tail` holds the end of what it wrote to stderr. `within`: control groups it belongs to from its beginning. */
+/** Starts a program; the child's `tail` holds the end of its stderr. `within`: control groups it starts in. */
 export function start(command, args, { env = {}, measured = false, within = [] } = {}) {
   const memoryFile = newFile("memory.json");
   const enter = within.map((folder) => `echo $$ > '${folder}/cgroup.procs'`).join("; ");
@@ -33,7 +33,7 @@ export function start(command, args, { env = {}, measured = false, within = [] }
   return child;
 }
 
-/** Resolves with the match once the child's stdout holds one. */
+/** Resolves with the match once the child's stdout contains one. */
 export async function untilSays(child, pattern, timeoutMs = 600_000) {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

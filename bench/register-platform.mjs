@@ -1,14 +1,14 @@
-// A platform that answers every command at once, in this process: what arrives when is then told by one clock.
+// A platform that answers every command at once, in this process, so that one clock measures all arrivals.
 import { createServer } from "node:http";
 import { sensors, valueAt } from "./account.mjs";
 
 const envelope = (data) => `{"code":200,"message":"success","requestId":"r","data":${data}}`;
 
 /**
- * Starts it for these controllers. `posted` is told {code, address, value, at} as each POST arrives; `at` is performance.now(). POSTs
- * to the controller `silent` are neither done nor ever answered. `counted`, where it is set, is told of each read of an address from
- * 500 on, which shows another number each time. From `pause` to `resume` nobody listens. `hasSensors`: each has the twelve of the account; from
- * `isCold` on each shows the least of its values.
+ * Starts it for these controllers. `posted` is called with {code, address, value, at} as each POST arrives; `at` is
+ * performance.now(). POSTs to the controller `silent` are neither carried out nor answered. `counted`, if set, is
+ * called at each read of an address from 500 on, which shows a new number each time. From `pause` to `resume` nothing
+ * listens. `hasSensors`: each has the twelve of the account; from `isCold` on each shows the least of its values.
  */
 export async function startRegisterPlatform(...codes) {
   const registers = new Map();

@@ -1,10 +1,10 @@
-// In the bridge: the longest round of its event loop since it was asked last, in processor time, so that whatever else keeps the computer
-// busy changes nothing. Whoever sends something waits for the round under way.
+// In the bridge: the longest round of its event loop since the last request, in processor time, so that other load on
+// the computer does not matter. A message has to wait for the round in progress.
 import { openSync, readSync, writeFileSync } from "node:fs";
 
 const stat = openSync(`/proc/self/task/${process.pid}/schedstat`, "r");
 const buffer = Buffer.alloc(64);
-/** Milliseconds that this thread had a processor. */
+/** Milliseconds for which this thread had a processor. */
 const used = () =>
   Number(buffer.toString("latin1", 0, readSync(stat, buffer, 0, 64, 0)).split(" ", 1)[0]) / 1e6;
 

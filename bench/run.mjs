@@ -1,7 +1,8 @@
 // npm run bench [-- pi] [-- --json FILE] [-- --only a,c] [-- --peer] [-- --long] [-- --keep]
-// Measures the built program (GREENHOUSE2MQTT_DIST, default ../dist) beside bare baselines. BENCH_REDUCED=1: fewer and smaller.
-// It does not fail for a missed target: figures depend on the machine, so a person reads them. It fails for what depends on no machine:
-// a ratio to the bare loop that is a tenth worse than at the landing before (kept.mjs), and work that grows faster than the account (line.mjs).
+// Measures the built program (GREENHOUSE2MQTT_DIST, default ../dist) beside bare baselines. BENCH_REDUCED=1: fewer and
+// smaller measurements. A missed target does not fail the run: figures depend on the machine, so a person reads them.
+// It fails for what depends on no machine: a ratio to the bare loop that is a tenth worse than at the previous landing
+// (kept.mjs), and work that grows faster than the account (line.mjs).
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
@@ -136,7 +137,7 @@ async function measure() {
   if (wanted("i")) figures.push(...(await measureFlood({ ...counts.flood, say })));
   if (wanted("l")) figures.push(...(await measureSilent({ ...counts.silent, say })));
   if (wanted("f")) figures.push(...(await measureCommands({ ...counts.commands, say })));
-  // These get into their stride meanwhile, and are hardly felt: together they need two percent of a processor.
+  // They settle in the meantime and hardly disturb: together they need two percent of a processor.
   const paced = wanted("d") ? await startPaced(counts.pace.sizes) : null;
   if (wanted("g") || wanted("h"))
     figures.push(...(await measureDecisions({ ...counts.decisions, wanted, say })));

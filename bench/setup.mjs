@@ -10,10 +10,10 @@ import { Counter } from "./wire.mjs";
 /** The built program that is measured. */
 export const dist = resolve(process.env.GREENHOUSE2MQTT_DIST ?? here("../dist"));
 
-/** Its modules, each in a file of its own (`npm run build:modules`), where single ones are measured. */
+/** Its modules, each in a file of its own (`npm run build:modules`), for measuring single ones. */
 export const modules = here("../dist-modules");
 
-/** The bridge's base topic and the baseline's, equally long, so that their messages are too. */
+/** The base topics of bridge and baseline, of equal length, so that their messages are too. */
 export const bases = { bridge: "greenhouse", bare: "barehouse0" };
 export const allSensors = (base) => [`${base}/+/sensor/#`];
 
@@ -26,8 +26,8 @@ export async function freePort() {
 }
 
 /**
- * A Mosquitto of our own that holds nobody up. Its limits on unacknowledged messages are off, as the baseline has none; or
- * `usual`, as most people run it. With `folder` it keeps there what is retained, for the next one on the same `port`.
+ * A separate Mosquitto without limits on unacknowledged messages, as the baseline has none; with `usual` it has its
+ * default limits. With `folder` it keeps retained messages there, for the next one on the same `port`.
  */
 export async function startBroker({ usual = false, port: given, folder } = {}) {
   const port = given ?? (await freePort());
@@ -56,8 +56,8 @@ export async function startBroker({ usual = false, port: given, folder } = {}) {
 }
 
 /**
- * The platform stub for an account of `controllers`; `each`: for many accounts, each of which has so many of its own; `push`: its channels
- * stand.
+ * The platform stub for an account of `controllers`. `each`: many accounts, each with that many of its own; `push`: its
+ * channels are open.
  */
 export async function startPlatform(controllers, { each = false, push = false } = {}) {
   const words = [...(each ? ["each"] : []), ...(push ? ["push"] : [])];
@@ -87,7 +87,7 @@ export function startBridge(platform, broker, options = {}) {
       token: "bench",
       requests_per_minute: 0,
       concurrency,
-      // A sweep is compared with one that has no push channels.
+      // A sweep is compared with a baseline without push channels.
       ...(resting ? { push: { enabled: false } } : {}),
     },
     mqtt: { base_topic: bases.bridge, ...(embedded ? {} : { url: broker.url }) },
@@ -151,8 +151,8 @@ export async function startSettledBridge(platform, broker, controllers, options)
 }
 
 /**
- * The packages the running bridge has loaded, one on each line of a file: `packages` by their names, `modules` by the URLs of
- * what the bridge imports of them, which is less where it goes past a package's front door.
+ * The packages that the running bridge has loaded, one on each line of a file: `packages` by their names, `modules` by
+ * the URLs of the modules imported from them, which are fewer if a package's main entry is bypassed.
  */
 export async function notePackages() {
   const file = newFile("modules.txt");
@@ -162,7 +162,7 @@ export async function notePackages() {
   const child = startBridge(platform, broker, {
     flags,
     env: { BENCH_PACKAGES: file },
-    // The bundle has them in it.
+    // The bundle contains the packages.
     program: modules,
   });
   await counter.until(sensors.length, 20_000);

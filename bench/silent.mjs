@@ -1,5 +1,5 @@
-// (l) Beside a controller whose POSTs are never answered: from publishing another one's command to its POST, and from the wind that a
-// guard waits for to the POST of what it sends. The baseline is the same bridge before.
+// (l) Beside a controller whose POSTs are never answered: from publishing another controller's command to its POST, and
+// from the wind that triggers a guard to the POST of its command. The baseline is the same bridge before.
 import { setTimeout as wait } from "node:timers/promises";
 import { figure, percentile, spread } from "./figures.mjs";
 import { mustLive, stop } from "./processes.mjs";
@@ -8,11 +8,11 @@ import { bases, startBridge, startBroker } from "./setup.mjs";
 import { Counter } from "./wire.mjs";
 
 const [code, silent] = ["GH-00001", "GH-00002"];
-/** As many as the dead one has commands open, and half of what it took to fill the places of all. */
+/** As many as the dead controller may have open, and half of the number that once filled all places. */
 const unanswered = 8;
 const actuators = 40;
 const slotMs = 64;
-/** Longer than a POST is waited for: one that waits behind another's comes after 30 s. */
+/** Longer than the deadline of a POST: a command that waits for another's is sent after 30 s. */
 const answerMs = 40_000;
 
 const topicOf = (of, actuator) => `${bases.bridge}/${of.toLowerCase()}/actuator/${actuator}`;
@@ -59,7 +59,7 @@ async function untilPost({ child, platform }, address, publish) {
   return post.at - began;
 }
 
-/** Commands from one turn to another, in ms each. */
+/** ms of each command from one turn to another. */
 async function commands(side, from, count) {
   const ms = [];
   for (let turn = from; turn < from + count; turn += 1) {
@@ -78,7 +78,7 @@ async function storms(side, guards) {
   return ms;
 }
 
-/** Calm, and everything on that a guard is to switch off. */
+/** Sets calm wind, and switches on everything that a guard is to switch off. */
 async function prepare(side, broker, guards) {
   const done = await Counter.open(
     broker.port,
@@ -94,7 +94,7 @@ async function prepare(side, broker, guards) {
   done.close();
 }
 
-/** Commands all of the dead controller until it has as many POSTs as it may have at once. */
+/** Sends commands to the dead controller until it has as many POSTs as it may have at once. */
 async function silence({ platform, sender }) {
   platform.silent = silent;
   let posts = 0;

@@ -1,4 +1,5 @@
-// Preload (`--import`): a disk that does one thing after the other, and takes 5 ms for each write and each sync, one after a rest too.
+// Preload (`--import`): a disk that works sequentially, and takes 5 ms for each write and each sync, also after idle
+// time.
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { setTimeout as wait } from "node:timers/promises";
@@ -12,7 +13,7 @@ function inTurn() {
   return before;
 }
 
-/** As `work`, once the disk has come to it. */
+/** Runs `work` once the disk is free. */
 const slowed =
   (work) =>
   async (...given) => {

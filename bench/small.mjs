@@ -1,6 +1,6 @@
 // A small computer: the bridge in a control group with a fifth of a core and little memory, whose writes take 5 ms each
-// (slow-disk-hook.mjs). 20 controllers with 12 sensors, Home Assistant on, 40 actuators. Needs root; without control groups that can be
-// written it says so, and the run ends with 1.
+// (slow-disk-hook.mjs). 20 controllers with 12 sensors, Home Assistant on, 40 actuators. Needs root; without writable
+// control groups it says so, and the run ends with 1.
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { codeOf, messagesPerController } from "./account.mjs";
@@ -22,10 +22,12 @@ const day = 86_400;
 const cardMbADay = 50;
 const commandsADay = 200;
 const journalMib = 50;
-/** A fifth of a core needs so long for what a start leaves for later. */
+/** A fifth of a core needs this long for the deferred work of a start. */
 const settledMs = 20_000;
 
-/** Folders of the group, what it has used at most, and how often it was killed for memory; null where there is no group to be had. */
+/**
+ * The group's folders, its peak memory, and how often it was killed for lack of memory; null if no group is available.
+ */
 function makeGroup(mib) {
   const name = `greenhouse2mqtt-${process.pid}-${mib}`;
   const isNew = existsSync("/sys/fs/cgroup/cgroup.controllers");
@@ -66,7 +68,7 @@ function makeGroup(mib) {
   };
 }
 
-/** What the process has had written to the disk, in bytes. */
+/** The bytes that the process has written to the disk. */
 const writtenBy = ({ pid }) =>
   Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1]);
 
@@ -79,7 +81,10 @@ async function pageSeconds({ port }, pages) {
   return (performance.now() - began) / 1_000;
 }
 
-/** Every other fan has a guard on the wind, and those that are on are sent off by it: what commands to the others take meanwhile. */
+/**
+ * Every other fan has a guard on the wind, which switches it off if it is on. Measures commands to the others
+ * meanwhile.
+ */
 async function besideFlappingWind({ sender, ...scene }, commands) {
   const took = [];
   let [sent, isOver] = [0, false];
@@ -107,7 +112,7 @@ const startSmall = (platform, broker, more) =>
     ...{ concurrency: 4, controllers: commandedControllers(), weather, flags: slowDisk, ...more },
   });
 
-/** Seconds to the first value where the journal has what it may have at most. */
+/** Seconds to the first value with a journal of the largest allowed size. */
 async function startByFullJournal({ broker, platform, ear, folders }) {
   const dataDir = await filledJournal(journalMib);
   await ear.quiet(1_000);
@@ -155,7 +160,7 @@ async function measureGroup(mib, { commands, sweeps, pacedSeconds, say }) {
   const watching = await watchPage(http, 1, [`controller/${commanded.toLowerCase()}`, "overview", "journal"]);
   const writtenBefore = writtenBy(child);
   for (let turn = 0; turn < commands; turn += 1) {
-    // Every tenth begins together with a sweep.
+    // Every tenth command is sent together with a sweep.
     if (turn % 10 === 0) sender.publish(`${bases.bridge}/bridge/request/refresh`, "{}");
     took.push(await once("bridge", { child, platform, sender, base: bases.bridge }, turn));
     await wait(250);

@@ -1,4 +1,5 @@
-// (o) What the Sparkplug edge node adds to a sweep of the whole account with moved values: the same bridge with it and without it.
+// (o) What the Sparkplug edge node adds to a sweep of the whole account with changed values: the same bridge with it
+// and without it.
 import { messagesPerController } from "./account.mjs";
 import { figure, spread } from "./figures.mjs";
 import { stop } from "./processes.mjs";
@@ -44,7 +45,7 @@ export async function measureSparkplug({ controllers, warmUp, rounds, say }) {
   ];
 }
 
-/** From a host's question to the last birth. */
+/** From a host's request to the last birth. */
 async function secondsToBirths(broker, controllers) {
   const counter = await Counter.open(broker.port, births);
   await counter.quiet(6_000);

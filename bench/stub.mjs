@@ -1,7 +1,7 @@
-// The platform as cheaply as HTTP allows: answers put together from prepared text, so that the client is what is measured.
-// Arguments: number of controllers; `each`: so many of its own for each token, which ends with the account's number; `push`: channels that
-// stand and say nothing. POST /bench/freeze repeats every answer from then on, POST /bench/move ends that, and POST /bench/rename gives
-// every controller another name.
+// The platform as cheaply as HTTP allows: answers consist of prepared text, so that mostly the client is measured.
+// Arguments: number of controllers; `each`: that many of its own for each token, which ends with the account's number;
+// `push`: channels that stay open and silent. POST /bench/freeze repeats every answer from then on, POST /bench/move
+// ends that, and POST /bench/rename renames every controller.
 import { createServer } from "node:http";
 import { WebSocketServer } from "ws";
 import { codeOf, sensors, valueAt } from "./account.mjs";
@@ -39,7 +39,7 @@ let frozenAt = null;
 let stamp = { second: 0, text: "" };
 let requests = 0;
 
-/** The platform's local time (Asia/Shanghai), made once a second. */
+/** The platform's local time (Asia/Shanghai), computed once a second. */
 function localTime() {
   const second = Math.floor((frozenAt ?? Date.now()) / 1000);
   if (second !== stamp.second) {

@@ -1,4 +1,4 @@
-// (a) A sweep of the whole account with moved values, bridge and baseline in turn on the same platform and broker.
+// (a) A sweep of the whole account with changed values, bridge and baseline in turn on the same platform and broker.
 import { messagesPerController, sensors } from "./account.mjs";
 import { setTimeout as wait } from "node:timers/promises";
 import { figure, spread } from "./figures.mjs";
@@ -17,7 +17,7 @@ import { Counter } from "./wire.mjs";
 
 const answerMs = 120_000;
 
-/** Asks bridge or baseline to sweep. */
+/** Requests sweeps from bridge or baseline. */
 export class Sweeper {
   #ear;
   #asked = 0;
@@ -32,8 +32,8 @@ export class Sweeper {
   }
 
   /**
-   * Waits until `expected` messages have come or none for `quietMs`: {messages, bytes, seconds, cpu}. Resolves when the whole
-   * sweep is over, with everything that brings no news.
+   * Waits until `expected` messages have come or none for `quietMs`: {messages, bytes, seconds, cpu}. Resolves when the
+   * whole sweep is over, including the part that brings no news.
    */
   async sweep(who, child, counter, expected, quietMs = 3_000) {
     counter.reset();
@@ -48,7 +48,7 @@ export class Sweeper {
     return { messages, bytes, seconds, cpu: cpuSeconds(child) - cpuBefore };
   }
 
-  /** Publishes something that is no question. */
+  /** Publishes a message that is not answered. */
   tell(topic) {
     this.#ear.publish(topic, "{}");
   }
@@ -57,7 +57,7 @@ export class Sweeper {
     this.#ear.close();
   }
 
-  /** Only the bridge says when it is through. */
+  /** Only the bridge reports the end of a sweep. */
   async #ask(who, child) {
     if (who === "bare") return this.tell(`${bases.bare}/sweep`);
     const transaction = `sweep ${(this.#asked += 1)}`;
@@ -71,7 +71,7 @@ export class Sweeper {
   }
 }
 
-/** `viewers`: so many look at the page meanwhile; `part` is the letter that the figures get. */
+/** `viewers`: how many look at the page meanwhile; `part` is the letter of the figures. */
 export async function measureSweep({ controllers, warmUp, rounds, say, viewers = 0, part = "a" }) {
   const [broker, platform] = await Promise.all([startBroker(), startPlatform(controllers)]);
   const http = viewers > 0 ? { port: await freePort() } : false;
@@ -82,7 +82,7 @@ export async function measureSweep({ controllers, warmUp, rounds, say, viewers =
     bridge: await Counter.open(broker.port, allSensors(bases.bridge)),
     bare: await Counter.open(broker.port, allSensors(bases.bare)),
   };
-  // What a subscriber to everything receives, whatever it is called.
+  // Everything that a subscriber to all topics receives.
   const everything = {
     bridge: await Counter.open(broker.port, [`${bases.bridge}/#`]),
     bare: await Counter.open(broker.port, [`${bases.bare}/#`]),
@@ -114,10 +114,10 @@ export async function measureSweep({ controllers, warmUp, rounds, say, viewers =
   return [...figures(part, what, ours, theirs), ...perReading(part, what, ours, theirs, controllers)];
 }
 
-/** The figures that `npm run bench` compares with those of the landing before (kept.mjs). */
+/** The figures that `npm run bench` compares with those of the previous landing (kept.mjs). */
 function perReading(part, what, ours, theirs, controllers) {
   const readings = controllers * sensors.length;
-  // The least of them: whatever else the computer does only adds to it.
+  // The least values, as other load on the computer only adds to them.
   const of = (name, unit, value) => {
     const [bridge, bare] = [ours, theirs].map((sweeps) => spread(sweeps.map(value)).least / readings);
     return figure(part, `${what}, ${name} for a reading`, unit, bridge, { bare, isKept: true });

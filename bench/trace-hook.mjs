@@ -1,7 +1,7 @@
 // Loaded into the traced program: answers each message of its parent with what ran since the last one.
 import { Session } from "node:inspector";
 
-/** Of the program, and not of a package that has a folder of the same name. */
+/** The program's own modules, not those of a package with a folder of the same name. */
 const root = new URL("../dist-modules/", import.meta.url).href;
 const session = new Session();
 session.connect();
@@ -20,5 +20,5 @@ process.on("message", (id) => {
     process.send({ id, calls });
   });
 });
-// The program ends by itself when it is told to, whether or not anybody traces it.
+// The program ends by itself when it is told to, whether or not it is traced.
 process.channel?.unref();

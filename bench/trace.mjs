@@ -1,7 +1,7 @@
 // npm run trace [-- --files] [-- --limits] [-- --json FILE]
-// How much of the program, built module by module, runs for a start, a poll, a command and an idle second: files, functions and calls by
-// V8's own coverage, beside their budgets. --files lists the files of each with the functions that ran and their calls; with --limits a
-// guard and a bound on starts limit the actuator that is commanded.
+// How much of the program, built module by module, runs for a start, a poll, a command and an idle second: files,
+// functions and calls by V8's own coverage, compared with their budgets. --files lists the files of each with the
+// functions that ran and their calls; with --limits a guard and a bound on starts limit the commanded actuator.
 import { fork } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -17,7 +17,7 @@ const { values } = parseArgs({
 const { startSimulator } = await import(here("../dist-modules/simulator/simulator.js"));
 const { systemClock } = await import(here("../dist-modules/runtime/clock.js"));
 
-// What is not to become more. The aim that is not reached: a start with 160 files.
+// Upper bounds. The aim, not reached yet, is a start with 160 files.
 const budgets = {
   "start to the first states": { files: 186 },
   "a poll of one controller's 12 sensors": { files: 25, functions: 155 },
@@ -30,7 +30,7 @@ const until = async (what, test) => {
     if (performance.now() > end) throw new Error(`never came: ${what}`);
 };
 
-/** What ran between two questions, per file. */
+/** What ran between two requests, per file. */
 class Traced {
   constructor(child) {
     this.child = child;
@@ -51,7 +51,7 @@ class Traced {
   }
 }
 
-/** A function without a name goes by the place where it begins. */
+/** A function without a name is identified by its start. */
 function summary(calls) {
   const files = new Map();
   for (const { file, name, at, count } of calls)
@@ -75,7 +75,7 @@ async function brokerAt() {
 const guard = "{ sensor: airtemp, above: 90, clear_at: 80, clear_after: 1m, allow: [off] }";
 const limits = `limits: { guards: { heat: ${guard} }, starts_per_hour: 60 }`;
 
-/** Intervals with quiet seconds between them: only sensors are polled, every eight seconds. */
+/** Intervals that leave quiet seconds: only sensors are polled, every eight seconds. */
 function configuration(simulator, url) {
   const lines = simulator
     .configuration()
@@ -126,7 +126,7 @@ async function measure() {
   }
 }
 
-/** Of several commands during which nothing was polled the one with the fewest calls beside it. */
+/** Of several commands without a poll meanwhile the one with the fewest other calls. */
 async function quietSet({ client, seen, traced, polls }) {
   const topic = "greenhouse/gh-0001/actuator/circulation_fan";
   let quietest = null;

@@ -1,6 +1,6 @@
 // node troubled.mjs KIND BROKER_PORT
-// The platform of an account of (p), which says its port. From SIGUSR1 to SIGUSR2: `flood`, a thousand commands a second to the account;
-// `dead`, no port any more. The other kinds of trouble are the program's own.
+// The platform of an account of (p), which prints its port. From SIGUSR1 to SIGUSR2: `flood` sends a thousand commands
+// a second to the account; `dead` closes its port. Other kinds of trouble are made within the program.
 import { startRegisterPlatform } from "./register-platform.mjs";
 import { Counter } from "./wire.mjs";
 
@@ -12,7 +12,7 @@ let [isOn, sent, began] = [false, 0, 0];
 
 setInterval(() => {
   if (!isOn || sender === null) return;
-  // A timer that comes late makes up for it.
+  // Catches up after a late timer.
   for (; sent < performance.now() - began; sent += 1)
     sender.publish(
       `greenhouse/flood/${code.toLowerCase()}/actuator/fan/set`,

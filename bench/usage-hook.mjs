@@ -1,4 +1,4 @@
-// Preload (`--import`): on SIGUSR2 and at its end a process writes what it has cost so far to the file BENCH_USAGE.
+// Preload (`--import`): on SIGUSR2 and at its end a process writes its resource usage so far to the file BENCH_USAGE.
 import { renameSync, writeFileSync } from "node:fs";
 
 const file = process.env.BENCH_USAGE;

@@ -2,8 +2,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import WebSocket from "ws";
 
 /**
- * So many browsers that look at these views of a bridge's page, at the port of its `http`; they count what they are sent and show
- * nothing. Nobody where nothing is served.
+ * Simulates browsers that watch these views of a bridge's page, at the port of its `http`; they count what they receive
+ * and show nothing. None if nothing is served.
  */
 export async function watchPage(http, viewers, views = ["overview"]) {
   let bytes = 0;

@@ -1,4 +1,4 @@
-// As much of MQTT 3.1.1 as counting takes. A whole client library here would compete with the bridge for the processor.
+// The minimum of MQTT 3.1.1 for counting. A whole client library would compete with the bridge for the processor.
 import { connect } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 
@@ -18,12 +18,12 @@ function packet(head, ...parts) {
   return Buffer.concat([Buffer.from([head, ...length]), body]);
 }
 
-/** Subscribes with QoS 0 and counts what is published live; retained messages of before are not counted. */
+/** Subscribes with QoS 0 and counts live messages; retained messages are not counted. */
 export class Counter {
   messages = 0;
   bytes = 0;
   lastAt = 0;
-  /** What the broker held already. */
+  /** The number of retained messages. */
   retained = 0;
   /** Called with topic and payload text of each; only for few messages. */
   onMessage = null;
@@ -44,7 +44,7 @@ export class Counter {
     this.bytes = 0;
   }
 
-  /** With `qos` 1 the acknowledgement is not waited for. */
+  /** With `qos` 1 it does not wait for the acknowledgement. */
   publish(topic, payload, qos = 0) {
     const id = qos === 0 ? Buffer.alloc(0) : Buffer.from([0, 1]);
     this.#socket.write(packet(0x30 | (qos << 1), text(topic), id, Buffer.from(payload)));
