@@ -218,7 +218,7 @@ export class BrokerConnection {
     return this.#queue.publish(publish);
   }
 
-  /** Whether the link stands but the broker acknowledges no publish. */
+  /** Whether the link is established but the broker acknowledges no publish. */
   get isMute(): boolean {
     return this.#queue.isMute;
   }
@@ -252,7 +252,7 @@ export class BrokerConnection {
     await this.#link?.drain();
   }
 
-  /** Ends the link in order, with its last messages, and makes a new one. */
+  /** Ends the link cleanly, with its last messages, and makes a new one. */
   restart(): void {
     this.#restart.abort();
   }
@@ -436,12 +436,12 @@ export interface Part {
   /** Works until `signal` aborts; one that rejects ends the bridge. */
   run?(signal: AbortSignal): Promise<void>;
   /**
-   * A link stands. Parts are called one after the other; one that resolves to false reports that the link is gone
-   * again.
+   * A link is established. Parts are called one after the other; one that resolves to false reports that the link is
+   * gone.
    */
   onConnected?(): unknown;
   onDisconnected?(): void;
-  /** Publishes the last messages of a link that ends in order. */
+  /** Publishes the last messages of a link that ends cleanly. */
   leave?(): Promise<void>;
   /** Limits for topics on which others may send very many messages. */
   readonly flood?: FloodListener;

@@ -40,7 +40,7 @@ export async function announceOnline(
           break;
         case "refused":
         case "invalid":
-          // The readings are useful without it; this error tells the reason to anybody who waits for `online`.
+          // The readings are useful without it; this error gives the reason to anybody who waits for `online`.
           log.error(
             { reason: error.message },
             "the broker refuses the bridge's own state; allow it in the access list",

@@ -119,7 +119,7 @@ interface LineSize {
   readonly longestMs: number;
 }
 
-/** A queue: so much work runs at once, so much more waits in order, the rest is refused. */
+/** A queue: some work runs at once, some more waits in order, the rest is refused. */
 class Line {
   readonly size: LineSize;
   readonly #waiting: (() => Promise<void>)[] = [];

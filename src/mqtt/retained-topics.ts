@@ -21,7 +21,7 @@ import {
 export interface Finder {
   /** A message retained before this link. */
   onFound?(topic: string, payload: Buffer): void;
-  /** The scan ended and the link still stands; `isWhole`: everything was shown. */
+  /** The scan ended and the link is still open; `isWhole`: everything was shown. */
   onLooked?(isWhole: boolean): void;
 }
 
@@ -151,7 +151,7 @@ export class RetainedTopics {
   }
 
   /**
-   * A link stands, with nothing published yet. Resolves when `online` may be published, or to false if the link is
+   * A link is established, with nothing published yet. Resolves when `online` may be published, or to false if it is
    * gone.
    */
   async onLinked(): Promise<boolean> {

@@ -343,7 +343,7 @@ function onEnd(turn: Turn, { publish, error, now }: InputOf<"ended">): void {
 /** Whether the broker would answer the same at once. */
 const isFinal = (error: PublishErrorKind): boolean => error === "refused" || error === "invalid";
 
-/** The pause after so many failures in a row. */
+/** The pause after that many failures in a row. */
 export function retryMs(error: PublishErrorKind, attempts: number): number {
   const doubled = 2 ** Math.min(attempts - 1, 10);
   return isFinal(error) ? Math.min(10_000 * doubled, 600_000) : Math.min(1_000 * doubled, 60_000);

@@ -49,7 +49,7 @@ export interface SettingNode {
   readonly secret?: true;
   /** When a change takes effect: at once, or with a new run, which takes a second or two. */
   readonly effect?: "now" | "run";
-  /** Of a section. */
+  /** For a section only. */
   readonly keys?: readonly SettingNode[];
   /** The type of each entry of a map or list. */
   readonly entry?: SettingNode;

@@ -117,7 +117,7 @@ class SleepAwareTime {
     this.#wallAhead = sources.wall() - sources.monotonic();
   }
 
-  /** Reading the wall clock costs almost nothing, and tells when the slow clock has to be read. */
+  /** Reading the wall clock costs almost nothing, and shows when the slow clock has to be read. */
   readonly monotonic = (): number => {
     const { wall, monotonic } = this.#sources;
     const now = monotonic();

@@ -58,7 +58,7 @@ export type Connection = Socket;
 /** Opens a connection. Rejects with the network error of the first address that failed, or with a NameError. */
 export const openSocket = (way: Way): Promise<Socket> => new Race(way).run();
 
-/** All tries at one host: the first connection that stands wins, the others are closed. */
+/** All tries at one host: the first established connection wins, the others are closed. */
 class Race {
   readonly #way: Way;
   readonly #clock: Clock;
@@ -213,7 +213,7 @@ const readableHighWaterMark = 64 * 1024;
 
 interface Over {
   readonly resets?: boolean;
-  /** Called with each connection that stands, which ends with whatever runs on top of it. */
+  /** Called with each established connection, which ends with whatever runs on top of it. */
   readonly onSocket?: (socket: Socket) => void;
 }
 

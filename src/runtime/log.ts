@@ -16,7 +16,7 @@ export type Logger = Pick<PinoLogger, LogLevel>;
 
 const nothing = () => undefined;
 
-/** For parts whose log lines would only repeat what a person is told in another way. */
+/** For parts whose log lines would only repeat what a person learns in another way. */
 export const silentLog: Logger = {
   trace: nothing,
   debug: nothing,

@@ -100,7 +100,7 @@ export function secretParts(text: string): readonly string[] {
   return [text, ...parts];
 }
 
-/** A text that tells a place, an owner or an access, with a word for its kind. */
+/** A text that reveals a place, an owner or an access, with a word for its kind. */
 export type PrivateText = readonly [kind: string, text: string];
 
 /** The given texts of one kind; absent and empty ones are left out. */
@@ -122,7 +122,7 @@ export const privateOwnNames = (texts: readonly (string | undefined)[]): readonl
     texts.filter((text) => !usualNames.has(text ?? "")),
   );
 
-/** A path is private only with a slash: `data` alone reveals nothing and stands in many sentences. */
+/** A path is private only with a slash: `data` alone reveals nothing and occurs in many sentences. */
 export const privatePath = (path: string | undefined): readonly PrivateText[] =>
   path?.includes("/") === true ? [["path", path]] : [];
 

@@ -7,7 +7,7 @@ export const ownerSocket = "api.sock";
 /** Path of a socket in a folder, short enough for the kernel. */
 export interface SocketPath {
   readonly path: string;
-  /** Call it once nobody listens there any more, or the connection stands. */
+  /** Call it once nobody listens there any more, or the connection is established. */
   release(): Promise<void>;
 }
 

@@ -10,7 +10,7 @@ export type ZoneOffset = (at: number) => number;
 const china = { zones: ["Asia/Shanghai", "PRC"], since: Date.UTC(1991, 8, 15), offsetMs: 8 * 3_600_000 };
 
 /**
- * Offsets of an IANA zone, from Intl and cached by the quarter of an hour, as no zone has ever changed within one.
+ * Offsets of an IANA zone, from Intl and cached per quarter of an hour, as no zone has ever changed within one.
  * Throws a RangeError for an unknown zone.
  */
 export function zoneOffset(timeZone: string): ZoneOffset {

@@ -72,7 +72,7 @@ describe.skipIf(natsVersion === null)(`a NATS server that lost its peers (${nats
     console.log(JSON.stringify({ isolatedOwnerTookCommandsAfterMs: Math.round(keptMs) }));
     expect(keptMs).toBeLessThan(45_000);
     expect(logged(standby.program, "the NATS server answers nothing", from)).toBeDefined();
-    // It may have gone back to the restarted member in order, or after the lease had run out on a starved machine.
+    // It may have gone back to the restarted member by a hand-over, or after its lease ran out on a starved machine.
     if (logged(standby.program, "the NATS servers do not confirm") === undefined)
       expect(logged(standby.program, "another member has the account")).toBeUndefined();
     judgeResults(cluster);

@@ -130,7 +130,7 @@ async function cutFromPlatform(cluster: Cluster): Promise<void> {
   await expect.poll(state, { timeout: 40_000 }).toBe("online");
 }
 
-/** Every member is stopped in order and started again, one after the other, while commands continue. */
+/** Every member is stopped cleanly and started again, one after the other, while commands continue. */
 async function rollingRestart(cluster: Cluster): Promise<void> {
   const { members, posts } = cluster;
   const from = posts.length;

@@ -52,7 +52,7 @@ export class SimulatedNames {
     this.#names = new Names(clock, this.#sources());
   }
 
-  /** Resolves once a connection stands; rejects like the program's own connection. */
+  /** Resolves once a connection is established; rejects like the program's own connection. */
   async connect({ host, limitMs, latencyMs, signal }: Connecting): Promise<void> {
     const dialled: string[] = [];
     const dial = (to: TcpNetConnectOpts) => {

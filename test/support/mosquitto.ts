@@ -183,7 +183,7 @@ const firstPort = 12_000;
 const portsOfProcess = 100;
 let portsGiven = 0;
 
-/** A port that nobody uses now, and that this process gives to no other caller for a while. */
+/** A port that is unused now, and that this process gives to no other caller for a while. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = firstPort + (process.pid % 200) * portsOfProcess + (portsGiven % portsOfProcess);

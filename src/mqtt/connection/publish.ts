@@ -78,7 +78,7 @@ export class PublishError extends TextError {
 
 interface Waiting {
   readonly publish: Publish;
-  /** Absent if nobody waits for it. */
+  /** Absent if nothing waits for it. */
   readonly resolve?: () => void;
   readonly reject?: (error: PublishError) => void;
   /** Its number among all QoS 0 publishes, once sent. */

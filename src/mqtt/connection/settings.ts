@@ -123,7 +123,7 @@ export interface ConnectionListeners {
   beforeEnd?(): Promise<void>;
 }
 
-/** Opens the byte stream to the broker; calls `opened` once it stands (TCP, TLS or WebSocket handshake done). */
+/** Opens the byte stream to the broker; calls `opened` after the TCP, TLS or WebSocket handshake. */
 export type OpenStream = (opened: () => void) => Duplex | Promise<Duplex>;
 
 /** The message that the broker publishes if the link ends without a DISCONNECT. */
@@ -155,7 +155,7 @@ export interface Surplus {
   readonly ids: readonly string[];
 }
 
-/** Gives topics their allowance, and is told of the messages beyond it. */
+/** Gives topics their allowance, and receives the messages beyond it. */
 export interface FloodListener {
   /** Null for a topic without a limit. Asked anew every few seconds. */
   readonly allowanceOf: (topic: string) => FloodAllowance | null;

@@ -62,7 +62,7 @@ export interface Trouble {
   readonly outagesPerMinute: number;
   readonly jumpsPerMinute: number;
   readonly commandsPerMinute: number;
-  /** Owners that are stopped in order while a POST is in progress, and an entry on its way to the journal. */
+  /** Owners that are stopped cleanly while a POST is in progress, and an entry on its way to the journal. */
   readonly leavesPerMinute: number;
   /** Owners that sleep before the first byte of a POST, mostly until another member has the account. */
   readonly sleepsPerMinute: number;
@@ -151,11 +151,11 @@ class World {
   #stops = 0;
   /** The process that is to sleep before its next POST. */
   #sleeping: Process | null = null;
-  /** The process to be stopped in order once it has a POST in progress. */
+  /** The process to be stopped cleanly once it has a POST in progress. */
   #leaving: Process | null = null;
   /** The same process, once its next entry is on its way to the journal. */
   #leavingWithEntry: Process | null = null;
-  /** The process to be stopped in order once it has a POST in progress that the journal does not have. */
+  /** The process to be stopped cleanly once it has a POST in progress that the journal does not have. */
   #leavingWithStop: Process | null = null;
   /** Each start of a bridge, from which its owner may act. */
   readonly begun: { readonly at: number; readonly process: Process }[] = [];
@@ -602,7 +602,7 @@ class World {
 
   #restart(process: Process, afterMs: number): void {
     if (this.#isLeaving(process)) return;
-    // Some of them end in order.
+    // Some of them end cleanly.
     if (this.#chance.hits(0.3)) this.#leave(process, afterMs);
     else this.#killed(process, afterMs);
   }
@@ -647,7 +647,7 @@ class World {
     return !process.isAlive || this.#ends.get(process)?.signal.aborted === true;
   }
 
-  /** Stops the process in order, for which it has some seconds. */
+  /** Stops the process cleanly, for which it has some seconds. */
   #leave(process: Process, afterMs: number): void {
     this.#leavingWithEntry = null;
     this.#leavingWithStop = null;
