@@ -33,12 +33,15 @@ export class GreenhouseStore {
   #freshness: Freshness;
   #platform = { reachable: false, answers: false };
   #freshnessChanged = false;
-  /** Before this time (epoch ms) nothing becomes stale. */
+  /** Before this instant (epoch ms) time alone makes nothing stale. */
   #judgeAt = Infinity;
+  /** Wall clock minus monotonic clock when the clock was last looked at, in ms. A start may outlast a time server. */
+  #ahead: number;
 
   constructor(settings: MirrorSettings, clock: Clock, transliterate: Transliterate) {
     this.#settings = settings;
     this.#clock = clock;
+    this.#ahead = clock.now() - clock.monotonic();
     this.#transliterate = transliterate;
     const floors = { sensorFloorMs: 0, registerFloorMs: 0, statusFloorMs: 0 };
     this.#freshness = { staleAfterMs: settings.staleAfterMs, ...floors };
@@ -155,12 +158,11 @@ export class GreenhouseStore {
   /** Lets time pass: readings become stale within a second after their time, even if the clock was set. */
   run(signal: AbortSignal): Promise<void> {
     const clock = this.#clock;
-    let ahead = clock.now() - clock.monotonic();
     return every(sweepMs, clock, signal, () => {
       const wall = clock.now();
       const aheadNow = wall - clock.monotonic();
-      const jump = jumpMs(ahead, aheadNow);
-      ahead = aheadNow;
+      const jump = jumpMs(this.#ahead, aheadNow);
+      this.#ahead = aheadNow;
       if (jump !== null) for (const listener of this.#clockListeners) listener(jump);
       const isAnew = jump !== null || this.#freshnessChanged;
       this.#freshnessChanged = false;

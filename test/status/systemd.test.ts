@@ -97,22 +97,41 @@ describe("whether the clock was set", () =>
     expect(jumpMs(1_000_000 - 500, 1_000_000 + wall - (500 + monotonic))).toBe(by);
   }));
 
-function watched(startAt?: number) {
+function watchedFromStart(startAt?: number) {
   const clock = new VirtualClock(startAt);
   const { log, lines } = capturedLog();
   const records: RecordBody[] = [];
   const life = new AbortController();
   const store = new GreenhouseStore(mirrorSettings(), clock, (text) => text);
   store.onClockSet((byMs) => tellClockSet(byMs, { clock, log }, (record) => records.push(record)));
-  const running = store.run(life.signal);
+  let running: Promise<void> | null = null;
+  const run = () => {
+    running = store.run(life.signal);
+  };
   const end = async () => {
     life.abort();
     await running;
   };
-  return { clock, lines, records, end };
+  return { clock, lines, records, run, end };
+}
+
+function watched(startAt?: number) {
+  const { run, ...rest } = watchedFromStart(startAt);
+  run();
+  return rest;
 }
 
 describe("jumps of the wall clock", () => {
+  it("are noted also when a time server sets the clock while the bridge is still starting", async () => {
+    const { clock, records, run, end } = watchedFromStart(0);
+    await clock.advance(8_000);
+    clock.setWall(Date.parse("2026-03-01T08:00:00Z"));
+    run();
+    await clock.advance(2_000);
+    await end();
+    expect(records).toEqual([{ type: "clock_jump", by_ms: Date.parse("2026-03-01T08:00:00Z") - 8_000 }]);
+  });
+
   it("are said once each, in the log and in the journal", async () => {
     const { clock, lines, records, end } = watched(0);
     await clock.advance(10_000);
