@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Ask, Device, History, Post, Raw, Read, Result } from "./history.js";
 import { judgeHistory } from "./judge.js";
+import { inRealTime } from "./recorded.js";
 import { type Rule, rules } from "./rules.js";
 import { noReadings } from "./values.js";
 
@@ -697,4 +698,25 @@ describe("the judge of a right command", () => {
   it.each(rows.filter(([, rule]) => rule === null))("finds nothing wrong with %s", (_, __, tell) => {
     expect(brokenBy(tell)).toEqual([]);
   });
+});
+
+describe("the records of a run that began in 1970", () => {
+  it.each([["noted"], ["not noted"]])(
+    "have their true times once the clock is right, a jump that is %s",
+    (how) => {
+      const began = Date.now() - 60_000;
+      const record = (mono: number, begin: number, type: string) => ({
+        ...{ boot: "b", type, mono },
+        at: new Date(begin + mono).toISOString(),
+      });
+      const records = [
+        record(1_000, 60_000, "start"),
+        ...(how === "noted" ? [record(2_000, began, "clock_jump")] : []),
+        record(3_000, began, "command_taken"),
+        record(4_000, began - 14 * 86_400_000, "result"),
+      ];
+      const times = inRealTime(records).map(({ at, record: { mono } }) => at - Number(mono));
+      expect(new Set(times)).toEqual(new Set([began]));
+    },
+  );
 });

@@ -90,18 +90,17 @@ const isWithin = (stretches: readonly Stretch[], at: number, before = aroundMs, 
 
 /**
  * Dates records by the monotonic clock, which setting the clock does not move. A run's first record shows when it
- * began. If the clock was wrong then, the first jump of that run gives the error.
+ * began, or where the clock was wrong by years then, the first record after it was set.
  */
 export function inRealTime(records: readonly Fields[]): readonly Recorded[] {
-  const begins = new Map<unknown, number>();
-  for (const { boot, at, mono } of records)
-    if (!begins.has(boot)) begins.set(boot, Date.parse(textOf(at)) - Number(mono));
   const farMs = 365 * 86_400_000;
-  for (const [boot, begin] of begins)
-    if (Math.abs(begin - Date.now()) > farMs) {
-      const jump = records.find((one) => one["boot"] === boot && one["type"] === "clock_jump");
-      begins.set(boot, begin + Number(jump?.["by_ms"] ?? 0));
-    }
+  const isCredible = (begin: number) => Math.abs(begin - Date.now()) <= farMs;
+  const begins = new Map<unknown, number>();
+  for (const { boot, at, mono } of records) {
+    const begin = Date.parse(textOf(at)) - Number(mono);
+    const known = begins.get(boot);
+    if (known === undefined || (!isCredible(known) && isCredible(begin))) begins.set(boot, begin);
+  }
   return records.map((record) => ({
     at: (begins.get(record["boot"]) ?? 0) + Number(record["mono"]),
     record,
