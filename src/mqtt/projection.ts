@@ -44,8 +44,8 @@ interface Leaf {
   /** Key in the thing's group of topics. */
   readonly name: string;
   /**
-   * A text, or a function that makes a document when it is published. Null: nothing, while what an earlier run left
-   * there stays.
+   * A text, or a function that makes a document when it is published. Null: nothing. The topic is then emptied if this
+   * run has filled it, and what an earlier run left there stays.
    */
   readonly shows: string | (() => unknown) | null;
   /** A document is published again when one of these values differs. */
