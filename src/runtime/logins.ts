@@ -223,9 +223,9 @@ export class ThrottledLogins {
 
   /**
    * Checks a login before its turn if only other names have used up the source's allowance, so that somebody who knows
-   * his password need not wait. A wrong one is answered no sooner than any other and costs name and source a turn, so
-   * it allows no further guess. If the name itself is guessed, its user waits with the guessers, unless `isRight` knows
-   * a browser or program that has logged in before.
+   * his password need not wait. A wrong one is answered no sooner than any other and counts against name and source as
+   * in its turn, so it allows no further guess. If the name itself is guessed, its user waits with the guessers. Only a
+   * browser or program that has logged in before is spared, as its callers count it under a key of its own.
    */
   async #isRightEarly(
     { guesser, isRight }: OwnName,
