@@ -40,7 +40,8 @@ const maxKnown = 1_024;
 
 /**
  * Decides who a connection is. The bridge's own login never waits. A guesser slows down only logins with the same name
- * from the same source, and none of a program that has logged in before.
+ * from the same source. A program that has logged in before is slowed down only by somebody who knows its
+ * client id, too.
  */
 export class Authenticator {
   readonly #users: ReadonlyMap<string, BrokerUser>;
