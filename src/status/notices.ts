@@ -10,7 +10,7 @@ export interface NoticedFacts {
   readonly shapes: readonly ShapeReport[];
   /** Number of sign-ins so far. */
   readonly signIns: number;
-  /** How often in a row a token was refused soon after it was issued, without the first time. */
+  /** How often a token was refused soon after it was issued; the first time in a row does not count. */
   readonly contested: number;
   /** The platform accepts no credential, although there is an account to sign in with. */
   readonly isSignInRefused: boolean;

@@ -279,7 +279,7 @@ export async function acknowledge(
   const by = lineField(fields, "by")?.slice(0, mostText) ?? null;
   commands.commander.feed({ type: "acknowledged", code, actuator });
   const record = { type: "acknowledged", controller: code, actuator, by, via } as const;
-  // The lane has taken the acknowledgement; it counts once the journal has it too.
+  // What the lanes have to remember of it was appended before this record, so once the disk has this, it has that too.
   await onDisk(clock, () => journal.append(record, { durable: true }));
   return { controller: id, actuator };
 }

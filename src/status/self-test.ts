@@ -76,7 +76,7 @@ export class SelfTest {
     this.soon();
   }
 
-  /** Begins a new test now, unless one is under way. */
+  /** Begins a new test now, or once the message of the one under way has come back. */
   soon(): void {
     this.#dueAt = 0;
     this.look();
