@@ -45,7 +45,7 @@ export type Happening =
   | (About & {
       readonly of: "people";
       readonly what: "locked" | "unlocked" | "ran_out";
-      /** Who locked; for a lock that ran out, too. */
+      /** Who locked or unlocked; for a lock that ran out, who had locked. */
       readonly by: string;
       readonly reason: string | null;
     })

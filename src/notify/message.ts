@@ -126,7 +126,7 @@ const withIsoTimes = ({ from, until, ...alarm }: Missed["alarms"][number], at: n
 
 /**
  * The message of a notice. `on`: all alarms that are on, for a flood, the worst first. Names come from outside, so
- * control characters are removed.
+ * characters that a phone would obey are shown by their codes, such as those that turn the direction of a line.
  */
 export function messageOf(notice: Notice, on: readonly ShownAlarm[], at: number, wording: Wording): Message {
   const { raised, over, missed } = notice;

@@ -466,8 +466,8 @@ export class Notifier {
   }
 
   /**
-   * Records what became of a message. An outage begins when the first message reaches nobody, and ends once the missed
-   * alarms are reported.
+   * Records what became of a message. An outage begins at the moment when the first message that reached nobody was
+   * tried, and ends once the missed alarms are reported.
    */
   #note(way: Way, sent: Sent, begunAt: number, notice: Notice | null = null): void {
     const { clock, log } = this.#core;
