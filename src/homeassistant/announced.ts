@@ -27,7 +27,7 @@ import {
  * holds nothing of it but its `platform`, a whole device only with the empty message. Two messages for one device
  * within a few seconds can make it skip parts of the second. It removes only what it has discovered since its own
  * start: whatever was withdrawn while it was down stays in its registry, unless it is announced as a stub and withdrawn
- * again.
+ * again once Home Assistant is back.
  */
 
 /** `<prefix>/device/greenhouse2mqtt_<code>/config`. */

@@ -99,7 +99,10 @@ function sensorHeading(key: string): Heading {
   return /^sensor_(?:state|position)_/.test(key) ? "machines" : "readings";
 }
 
-/** The heading of an entity. A select joins the cover of the same address: a window's mode stands below the window. */
+/**
+ * The heading of an entity. A select joins the other entity of the same address: a window's mode stands below the
+ * window.
+ */
 function headingOf(entity: Entity, all: readonly Entity[]): Heading {
   const { key, platform, deviceClass } = entity;
   if (platform === "cover") return deviceClass === "window" || deviceClass === "" ? "windows" : "curtains";

@@ -140,7 +140,7 @@ function decode(text: string | null): Map<string, Withdrawn> {
   );
 }
 
-/** Withdraws all announcements, as Home Assistant is not configured any more. */
+/** Withdraws what an earlier run announced, as nothing is announced any more. */
 export function withdraw(core: Core, { homeassistant, mqtt }: Configured<typeof keys>): null {
   const { retained, connection, topics, log } = core;
   const settings = { topics, prefix: homeassistant.discovery_prefix, clientId: mqtt.client_id };
