@@ -114,7 +114,7 @@ export function hostSpoke(session: Session, { isOnline, timestamp }: HostWord): 
 }
 
 export function onRebirthRequest(session: Session): void {
-  // Before the first birth a request needs no answer.
+  // Before the first birth a request needs no answer, as that birth comes anyway.
   if (session.isBorn) session.isRebirthAsked = true;
 }
 
