@@ -141,8 +141,8 @@ function createLink(ground: Ground, parts: readonly Part[]) {
   const keptForS = ownership === undefined ? null : commandsKeptForS;
   const topics = topicsUnder(mqtt.base_topic, mqtt);
   const isOneOfMany = sharedHosts !== undefined;
-  // Accounts of a fleet differ by their files, so they need no self-test. With 1,000 of them it would cost a million
-  // messages a minute.
+  // Accounts of a fleet are told apart by their files, so none has to hear the self-tests of the others. With 1,000 of
+  // them these would be a million messages a minute.
   const others = [
     ...(isOneOfMany ? [] : topics.othersSelfTest),
     ...features.homeassistant.listensTo(configuration, isOneOfMany),
