@@ -93,7 +93,7 @@ export interface PageSources {
   readonly discover?: Examine | undefined;
   /** The configuration's file; absent where settings cannot be changed. */
   readonly settings?: SettingsSource | undefined;
-  /** Records who saved which keys; resolves once the disk has it. */
+  /** Records who saved which keys; resolves once the disk has it, or could not take it. */
   readonly settingsSaved?: (by: string | null, via: string | null, keys: readonly string[]) => Promise<void>;
   /** The simulated greenhouse's time: now, at one of our times, and how fast it runs. Absent outside of the demo. */
   readonly demo?:
