@@ -130,8 +130,8 @@ export function findingsOf({ answers }: Pick<DeviceSurvey, "answers">) {
 }
 
 /**
- * Addresses that are listed without a value, or with an unclear one: they cannot be read, or not now. `unread` are
- * those of actuators, `bare` all others.
+ * Addresses that no type lists with a value, or only with an unclear one: they cannot be read, or not now. `unread`
+ * are those of actuators, `bare` all others.
  */
 function withoutValue(answers: DeviceSurvey["answers"], read: ReadonlySet<string>) {
   const unread = new Map<
