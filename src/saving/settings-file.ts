@@ -83,11 +83,12 @@ interface Edit {
   readonly secrets: readonly string[];
 }
 
-type Made = SettingsProposal & {
+interface Made {
+  readonly proposal: SettingsProposal;
   readonly before: Texts;
   readonly after: Texts;
   readonly configuration: Configuration | null;
-};
+}
 
 export type Saved =
   | {
@@ -169,14 +170,15 @@ export class SettingsFile {
 
   /** What saving would do, and what is wrong with it; nothing is written. */
   async propose(wanted: WantedSettings, saver: Saver = {}): Promise<SettingsProposal> {
-    return withoutTexts(await this.#make(wanted, saver));
+    return (await this.#make(wanted, saver)).proposal;
   }
 
   /** The resulting configuration and its changed keys; null where the change is not valid. */
   async proposed(
     wanted: WantedSettings,
   ): Promise<{ readonly configuration: Configuration; readonly keys: readonly string[] } | null> {
-    const { configuration, keys, errors } = await this.#make(wanted, {});
+    const { configuration, proposal } = await this.#make(wanted, {});
+    const { keys, errors } = proposal;
     return configuration === null || Object.keys(errors).length > 0 ? null : { configuration, keys };
   }
 
@@ -187,10 +189,9 @@ export class SettingsFile {
 
   async #save(wanted: WantedSettings, etag: string | null, saver: Saver): Promise<Saved> {
     const made = await this.#make(wanted, saver);
-    const { before, after, configuration } = made;
-    const proposal = withoutTexts(made);
-    if (etag !== null && etag !== made.etag) return { saved: false, why: "changed", proposal };
-    if (configuration === null || Object.keys(made.errors).length > 0)
+    const { before, after, configuration, proposal } = made;
+    if (etag !== null && etag !== proposal.etag) return { saved: false, why: "changed", proposal };
+    if (configuration === null || Object.keys(proposal.errors).length > 0)
       return { saved: false, why: "wrong", proposal };
     if (before.text === after.text && before.secrets === after.secrets)
       return { saved: true, proposal, configuration, kept: { file: null, secrets: null } };
@@ -199,7 +200,7 @@ export class SettingsFile {
       if (kept === null)
         return etag === null
           ? await this.#save(wanted, etag, saver)
-          : { saved: false, why: "changed", proposal: withoutTexts(await this.#make(wanted, saver)) };
+          : { saved: false, why: "changed", proposal: await this.propose(wanted, saver) };
       return { saved: true, proposal: { ...proposal, etag: etagOf(after) }, configuration, kept };
     } catch (error) {
       if (!(error instanceof NotWritten)) throw error;
@@ -211,13 +212,12 @@ export class SettingsFile {
    * Writes secrets first: a superfluous one does no harm, a missing one would. Null where somebody has edited the file
    * since it was read; that is not overwritten.
    */
-  async #write(made: Made): Promise<Kept | null> {
-    const { before, after } = made;
+  async #write({ before, after, proposal }: Made): Promise<Kept | null> {
     const { file, files = nodeFileSystem, onWriting } = this.#ports;
     const secretsFile = this.#secretsFile;
     const isOther = after.secrets !== null && after.secrets !== before.secrets;
     const kept = await this.keep(before, after);
-    const { keys, need_run, difference: shown } = made;
+    const { keys, need_run, difference: shown } = proposal;
     const change = { kept, before: etagOf(before), etag: etagOf(after), keys, need_run, difference: shown };
     const undo = await onWriting?.(change);
     if (etagOf(await this.read()) !== change.before) {
@@ -337,10 +337,7 @@ export class SettingsFile {
       errors["http.users"] = [tell(lastAdmin)];
     const keys = old.ok && next.ok ? changedKeys(old.configuration, next.configuration) : about;
     const said = sentencesOf(old.ok ? old.configuration : null, tell);
-    return {
-      before,
-      after: edit.after,
-      configuration,
+    const proposal: SettingsProposal = {
       etag: etagOf(before),
       errors,
       warnings: next.warnings
@@ -355,6 +352,7 @@ export class SettingsFile {
           ? keysForRun(old.configuration, next.configuration)
           : keys.filter((key) => !countsAtOnce(pathOf(key) ?? [key])),
     };
+    return { proposal, before, after: edit.after, configuration };
   }
 
   /** The difference, with secrets of the file itself hidden. */
@@ -437,27 +435,6 @@ function textOf(bytes: Buffer, file: string): string {
     throw new NotWritten(msg`${file} is not UTF-8; save it as UTF-8 first`);
   }
 }
-
-/** The proposal without texts that may hold secrets. */
-const withoutTexts = ({
-  etag,
-  errors,
-  warnings,
-  sentences,
-  difference: shown,
-  secrets,
-  keys,
-  need_run,
-}: Made): SettingsProposal => ({
-  etag,
-  errors,
-  warnings,
-  sentences,
-  difference: shown,
-  secrets,
-  keys,
-  need_run,
-});
 
 const lastAdmin = msg`you would no longer be an admin and could not undo this here; keep the role, or let another admin do it`;
 
