@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { coreKeys } from "../settings/sections/core.js";
 import { fieldFacts, section, typeFacts, type Parsed } from "../settings/values.js";
-import { features } from "./features.js";
+import { featureKeys, features } from "./features.js";
 import type { Faces } from "../feature/feature.js";
 
-const { broker, homeassistant, sparkplug, http, cluster, notify, groups } = features;
+const { broker, homeassistant, sparkplug, http, cluster, notify } = features;
 const {
   platform,
   language,
@@ -35,7 +35,8 @@ export const configurationSchema = section({
   ...{ weather, alarms },
   ...notify.keys,
   ...controllers,
-  ...groups.keys,
+  // Those without a place above.
+  ...featureKeys,
 });
 
 /** The parsed file: keys as in the YAML, durations in ms. */
