@@ -13,16 +13,25 @@ const mostPerMinute = 60;
 const againMs = 5_000;
 const nothing = (): void => undefined;
 
+/** The parts of the core that it needs. */
+export interface KeeperCore extends Pick<Core, "signal"> {
+  readonly journal: Pick<Core["journal"], "append"> & {
+    history(): Pick<ReturnType<Core["journal"]["history"]>, "groups">;
+  };
+  readonly commands: Pick<Core["commands"], "keepResult">;
+  readonly clock: Pick<Clock, "monotonic" | "wait">;
+}
+
 /**
  * Keeps commands to groups and scenes in the journal, so that each gets its one result even if the program ends
  * meanwhile.
  */
 export class GroupKeeper {
-  readonly #core: Pick<Core, "journal" | "commands" | "clock" | "signal">;
+  readonly #core: KeeperCore;
   /** Times of recent records by target; refusals share one entry. */
   readonly #kept = new Map<string, readonly number[]>();
 
-  constructor(core: Pick<Core, "journal" | "commands" | "clock" | "signal">) {
+  constructor(core: KeeperCore) {
     this.#core = core;
   }
 
@@ -85,7 +94,7 @@ export class GroupKeeper {
 }
 
 /** Waits; false where the bridge ends meanwhile. */
-const waitAgain = (clock: Clock, signal: AbortSignal): Promise<boolean> =>
+const waitAgain = (clock: Pick<Clock, "wait">, signal: AbortSignal): Promise<boolean> =>
   clock.wait(againMs, signal).then(
     () => true,
     () => false,

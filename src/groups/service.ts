@@ -35,7 +35,7 @@ import type { FloodListener, IncomingMessage, Surplus } from "../mqtt/connection
 import { destinationsOf } from "../mqtt/outbox.js";
 import { incomingOn } from "../mqtt/topics.js";
 import { controllerTopicId } from "../settings/controllers.js";
-import { GroupKeeper, WholeResults } from "./keeper.js";
+import { GroupKeeper, type KeeperCore, WholeResults } from "./keeper.js";
 import { type GroupsPast, takenUp } from "./restore.js";
 import { placeOf, placeOfAll, type Running } from "./running.js";
 
@@ -62,6 +62,21 @@ export interface GroupRequest extends Pick<
   readonly id: string;
 }
 
+type Commands = Core["commands"];
+
+/** The parts of the core that it needs. */
+interface GroupCore extends KeeperCore, Pick<Core, "groupsAndScenes" | "topics"> {
+  readonly mirror: { readonly store: Pick<Core["mirror"]["store"], "get" | "onChange"> };
+  readonly commands: Pick<Commands, "keepResult" | "deliveryOf" | "onSurplus" | "unanswerable"> & {
+    readonly commander: Pick<Commands["commander"], "submit">;
+    readonly outbox: Pick<Commands["outbox"], "send" | "restore">;
+    readonly receipts: Pick<Commands["receipts"], "whenTaken" | "settle">;
+  };
+  readonly retained: Pick<Core["retained"], "wanted" | "unwanted" | "forget" | "repeat">;
+  readonly rules: () => Pick<ReturnType<Core["rules"]>, "response_topics">;
+  readonly clock: Pick<Core["clock"], "now" | "monotonic" | "wait">;
+}
+
 /** Far more than come in 12 h. Beyond it the oldest are forgotten, and then the members recognise a repeated id. */
 const mostKept = 1_000;
 /** Commands for a scene; Home Assistant sends the second. */
@@ -75,7 +90,7 @@ export class GroupService implements CommandListener {
   #groupsAndScenes: GroupsAndScenes;
   /** Groups by device code of their members. */
   #ofCode: ReturnType<typeof groupsByCode>;
-  readonly #core: Core;
+  readonly #core: GroupCore;
   readonly #newId: () => string;
   readonly #keeper: GroupKeeper;
   readonly #running = new Set<Running>();
@@ -91,7 +106,7 @@ export class GroupService implements CommandListener {
   /** Topics whose retained command was answered on this connection. */
   readonly #retainedAnswered = new Set<string>();
 
-  constructor(core: Core, newId: () => string = randomUUID) {
+  constructor(core: GroupCore, newId: () => string = randomUUID) {
     this.#core = core;
     this.#newId = newId;
     this.#keeper = new GroupKeeper(core);

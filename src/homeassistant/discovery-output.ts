@@ -84,6 +84,17 @@ interface Device extends Known {
   readonly repeat: Task;
 }
 
+/** The parts of the core that it needs. */
+type DiscoveryCore = Pick<Core, "clock" | "random" | "log" | "isOneOfMany" | "file"> & {
+  readonly groupsAndScenes: () => Pick<ReturnType<Core["groupsAndScenes"]>, "groups">;
+  readonly retained: Pick<Core["retained"], "announce" | "release" | "repeat">;
+  readonly connection: Pick<Core["connection"], "listen">;
+  readonly mirror: {
+    readonly store: Pick<Core["mirror"]["store"], "controllers" | "get">;
+    readonly inventory: Pick<Core["mirror"]["inventory"], "hadTime" | "mayForget">;
+  };
+};
+
 /**
  * Keeps the announcements true: one retained message for each controller and one for the bridge. Each message changes
  * what the broker holds into what is wanted. They go out one by one, each after the broker acknowledged the one before,
@@ -98,7 +109,7 @@ export class DiscoveryOutput {
     },
     mayClear: (code: string): boolean => this.#of(code).gate.type !== "leaving",
   };
-  readonly #core: Core;
+  readonly #core: DiscoveryCore;
   readonly #patience: Patience;
   readonly #settings: DiscoverySettings;
   readonly #bridgeTopic: string;
@@ -127,7 +138,7 @@ export class DiscoveryOutput {
   readonly #rest: Rest;
   #removedAt = -Infinity;
 
-  constructor(core: Core, settings: DiscoverySettings) {
+  constructor(core: DiscoveryCore, settings: DiscoverySettings) {
     const { inventory } = core.mirror;
     this.#core = core;
     this.#settings = settings;

@@ -6,7 +6,7 @@ import type { Core } from "../feature/core.js";
 import type { FloodListener, IncomingMessage } from "../mqtt/connection/settings.js";
 import { cameWithin } from "../runtime/clock.js";
 import { mayFollow, type Shown, standings } from "../greenhouse/steady.js";
-import { SelfTest, selfTestTimes } from "./self-test.js";
+import { SelfTest, selfTestTimes, type TestedLink } from "./self-test.js";
 
 const mostControllers = 50;
 const mostBytes = 16 * 1024;
@@ -163,10 +163,17 @@ const suspectedEveryMs = 6_000;
 const goodbyeMs = 1_000;
 const topicEnd = "/bridge/self_test";
 
+/** The parts of the core that it needs. */
+type TestedCore = Pick<Core, "configuration" | "clock" | "gaps" | "log" | "topics" | "onEvent"> & {
+  readonly journal: Pick<Core["journal"], "boot" | "append">;
+  readonly mirror: { readonly store: Pick<Core["mirror"]["store"], "controllers" | "get"> };
+  readonly connection: TestedLink;
+};
+
 /** Tests the link by messages through the broker: whether they come back, and whether another bridge is there. */
 export class BrokerTests {
   readonly self: SelfTest;
-  readonly #core;
+  readonly #core: TestedCore;
   readonly #live: LiveSettings;
   readonly #newsListeners: (() => void)[] = [];
   #presence: Presence = nobody;
@@ -179,13 +186,7 @@ export class BrokerTests {
   #countedLink = 0;
   #takenOver = 0;
 
-  constructor(
-    core: Pick<
-      Core,
-      "configuration" | "clock" | "gaps" | "log" | "journal" | "mirror" | "connection" | "topics" | "onEvent"
-    >,
-    live: LiveSettings,
-  ) {
+  constructor(core: TestedCore, live: LiveSettings) {
     this.#core = core;
     this.#live = live;
     const newMessage = () => {

@@ -2,7 +2,10 @@ import { ignored } from "../runtime/failures.js";
 import type { Connection } from "../mqtt/connection.js";
 import type { Core } from "../feature/core.js";
 
-type Link = Pick<Connection, "counters" | "publish" | "reconnect" | "state">;
+/** The link as its tests need it. */
+export type TestedLink = Pick<Connection, "publish" | "reconnect" | "state"> & {
+  counters(): Pick<ReturnType<Connection["counters"]>, "connects" | "takenOver" | "received">;
+};
 
 /** Times in ms: until a message has to come back, and the pause after a good and after a failed test. */
 export interface SelfTestTimes {
@@ -37,7 +40,7 @@ const mostPatience = 6;
  * receives nothing would otherwise look healthy and accept no command.
  */
 export class SelfTest {
-  readonly #core: Pick<Core, "clock" | "log"> & { readonly connection: Link };
+  readonly #core: Pick<Core, "clock" | "log"> & { readonly connection: TestedLink };
   readonly #topic: string;
   readonly #newMessage: () => { readonly nonce: string; readonly payload: string };
   readonly #times: () => SelfTestTimes;
@@ -54,7 +57,7 @@ export class SelfTest {
 
   /** `newMessage` makes a message with a new nonce. */
   constructor(
-    core: Pick<Core, "clock" | "log"> & { readonly connection: Link },
+    core: Pick<Core, "clock" | "log"> & { readonly connection: TestedLink },
     topic: string,
     newMessage: () => { readonly nonce: string; readonly payload: string },
     times: () => SelfTestTimes,

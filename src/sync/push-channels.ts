@@ -6,15 +6,20 @@ import { type Clock, Rest } from "../runtime/clock.js";
 import type { Gaps } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
 import type { Mirror } from "./mirror.js";
-import { PushMirror, type ReadBacks } from "./push-mirror.js";
+import { type PushedTo, PushMirror, type ReadBacks } from "./push-mirror.js";
 
 const mostStations = 16;
 const recoveryPauseMs = 60_000;
 
+interface Listening extends PushedTo {
+  readonly poller: PushedTo["poller"] & Pick<Mirror["poller"], "refresh">;
+  readonly seen: PushedTo["seen"] & Pick<Mirror["seen"], "restore">;
+}
+
 /** Listens on the account's channels, and on one for each mirrored weather station. */
 export class PushChannels {
   readonly #platform: PlatformPush;
-  readonly #mirror: Pick<Mirror, "store" | "poller" | "seen">;
+  readonly #mirror: Listening;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #pushed: PushMirror;
@@ -25,7 +30,7 @@ export class PushChannels {
 
   constructor(
     platform: PlatformPush,
-    mirror: Pick<Mirror, "store" | "poller" | "seen">,
+    mirror: Listening,
     readBacks: ReadBacks,
     {
       clock,

@@ -26,22 +26,23 @@ const idleGapMs = 60_000;
 
 type News<Type extends PushNews["type"]> = Extract<PushNews, { type: Type }>;
 
+/** The parts of the mirror that take what is pushed. */
+export interface PushedTo extends Pick<Mirror, "store"> {
+  readonly poller: Pick<Mirror["poller"], "onSign" | "readSoon" | "isWanted">;
+  readonly seen: Pick<Mirror["seen"], "see">;
+}
+
 /**
  * Pushed values may be of any age, so they are not shown: where they differ from what is shown, a read follows. Only
  * readings, which carry their time, are folded directly.
  */
 export class PushMirror {
-  readonly #mirror: Pick<Mirror, "store" | "poller" | "seen">;
+  readonly #mirror: PushedTo;
   readonly #readBacks: ReadBacks;
   readonly #clock: Clock;
   readonly #gaps: Pick<Gaps, "newest">;
 
-  constructor(
-    mirror: Pick<Mirror, "store" | "poller" | "seen">,
-    readBacks: ReadBacks,
-    clock: Clock,
-    gaps: Pick<Gaps, "newest"> = noGaps,
-  ) {
+  constructor(mirror: PushedTo, readBacks: ReadBacks, clock: Clock, gaps: Pick<Gaps, "newest"> = noGaps) {
     this.#mirror = mirror;
     this.#readBacks = readBacks;
     this.#clock = clock;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { CommandRequest } from "../../src/commands/command.js";
-import type { Core } from "../../src/feature/core.js";
 import type { GroupResult, GroupsAndScenes, Member } from "../../src/greenhouse/groups.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { restoreGroups } from "../../src/groups/restore.js";
@@ -96,14 +95,21 @@ async function run(
       keepResult: async (record: RecordBody, durable: boolean) =>
         deliveryOf(await append(record, { durable })),
       deliveryOf,
+      onSurplus: () => undefined,
+      unanswerable: () => undefined,
       receipts: { whenTaken: (_: unknown, take: () => unknown) => void take(), settle: () => undefined },
     },
     journal: { append, history: () => journal.history() },
     signal: stop.signal,
-    retained: { wanted: () => undefined, unwanted: () => undefined, repeat: () => undefined },
+    retained: {
+      wanted: () => undefined,
+      unwanted: () => undefined,
+      forget: () => undefined,
+      repeat: () => undefined,
+    },
     rules: () => ({ response_topics: [] }),
     clock,
-  } as unknown as Core;
+  };
   const service = new GroupService(core, () => `new-${++ids}`);
   let leavesMarks = false;
   disk.isBroken = isUnreadable;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { CommandRequest } from "../../src/commands/command.js";
-import type { Core } from "../../src/feature/core.js";
 import type { GroupResult, Member, GroupsAndScenes } from "../../src/greenhouse/groups.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
@@ -87,8 +86,8 @@ function scene({
       repeat: (topics: readonly string[]) => void repeated.push(...topics),
     },
     rules: () => ({ response_topics: ["clients/anna"] }),
-    clock: { now: () => now.ms, monotonic: () => now.ms, wait: () => new Promise(() => undefined) },
-  } as unknown as Core;
+    clock: { now: () => now.ms, monotonic: () => now.ms, wait: () => new Promise<void>(() => undefined) },
+  };
   const service = new GroupService(core, () => `new-${++ids}`);
   const end = async (
     controllerId: string,

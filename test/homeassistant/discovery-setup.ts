@@ -1,9 +1,9 @@
 import { onTestFinished } from "vitest";
-import type { Core } from "../../src/feature/core.js";
 import type { Controller } from "../../src/greenhouse/model.js";
 import { controllerDocument } from "../../src/homeassistant/device-documents.js";
 import { DiscoveryOutput } from "../../src/homeassistant/discovery-output.js";
 import type { DocumentSettings } from "../../src/homeassistant/documents.js";
+import type { RetainedTopics } from "../../src/mqtt/retained-topics.js";
 import type { Logger } from "../../src/runtime/log.js";
 import { silentLog } from "../support/builders.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -90,7 +90,7 @@ function startAt(among: AskedBroker | null, saved: string | null, controllers: r
   const log = { ...silentLog, info: note, warn: note, error: note } as unknown as Logger;
   const stopped = new AbortController();
   const retained = {
-    announce: (topic: string, payload: string) => {
+    announce: (topic: string, payload: string): ReturnType<RetainedTopics["announce"]> => {
       if (!allowed.broker) return Promise.resolve("link lost");
       if (allowed.refused) return Promise.resolve("refused");
       sent.push({ at: clock.monotonic(), topic, payload });
@@ -126,7 +126,7 @@ function startAt(among: AskedBroker | null, saved: string | null, controllers: r
       store: { controllers: () => view.values(), get: (code: string) => view.get(code) },
       inventory,
     },
-  } as unknown as Core;
+  };
   const output: DiscoveryOutput = new DiscoveryOutput(core, {
     ...settings(),
     statusTopic: "homeassistant/status",

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import { LiveSettings } from "../../src/config/live-settings.js";
 import { configurationSchema } from "../../src/config/schema.js";
-import type { Core } from "../../src/feature/core.js";
 import { noGaps } from "../../src/runtime/gaps.js";
 import { BrokerTests, selfTestPayload } from "../../src/status/other-bridge.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
@@ -27,14 +26,14 @@ it("another bridge that comes and goes is told at once, and gone no sooner than 
     journal: { boot: "ours", append: () => Promise.resolve(1) },
     mirror: { store: { get: () => undefined, controllers: () => [] } },
     connection: {
-      state: "online",
+      state: "online" as const,
       counters: () => ({ connects: 1, takenOver: 0, received: 0 }),
       publish: () => Promise.resolve(),
       reconnect: () => undefined,
     },
     topics,
     onEvent: () => noted.push(`${(clock.monotonic() - began) / 1_000} ${live.commandRules().otherBridge}`),
-  } as unknown as Core;
+  };
   const tests = new BrokerTests(core, live);
   tests.onConnected();
   const hear = (leaving: boolean) => {

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { stepsOf } from "../../src/greenhouse/command/plan.js";
 import { deviceType } from "../../src/greenhouse/device-types.js";
 import type { PushChannel, PushListener } from "../../src/greenhouse/ports.js";
-import type { Mirror } from "../../src/sync/mirror.js";
 import { PushChannels } from "../../src/sync/push-channels.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { nobodyWaits, record, silentLog } from "../support/builders.js";
@@ -35,7 +34,7 @@ function listeningChannels(takesMs = 0) {
     },
   };
   const seen = { see: () => undefined, restore: () => Promise.resolve() };
-  const mirror = { store, poller, seen } as unknown as Mirror;
+  const mirror = { store, poller, seen };
   const channels = new PushChannels(platform, mirror, nobodyWaits, { clock, log: silentLog });
   const quit = new AbortController();
   const done = channels.run(quit.signal);

@@ -2,7 +2,6 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { parameterGroup, statusNumber } from "../../src/greenhouse/device-types.js";
 import type { RawValue, RunningStatusItem, SensorItem } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
-import type { Mirror } from "../../src/sync/mirror.js";
 import { PushMirror } from "../../src/sync/push-mirror.js";
 import {
   actuator,
@@ -35,7 +34,7 @@ async function bench({
   platform.list = [record({ online })];
   const seen: string[] = [];
   const see = (of: string, address: string, raw: RawValue) => seen.push(`${of} ${address} ${String(raw)}`);
-  const pushedTo = { store, poller, seen: { see } } as unknown as Mirror;
+  const pushedTo = { store, poller, seen: { see } };
   const mirror = new PushMirror(pushedTo, nobodyWaits, clock);
   const run = poller.run(abort.signal);
   onTestFinished(async () => {
