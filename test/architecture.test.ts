@@ -626,7 +626,7 @@ describe("house rules", () => {
     const bounded = "runtime/file-system.ts";
     const waiting = /^(?:readFile|readFileSync|createReadStream|mkdirSync|watch|watchFile)$/;
     // Of the installed program, and of the system: how names are looked up.
-    const own = ["runtime/names.ts", "runtime/stack-trace.ts", "terminal/context.ts", "http/server.ts"];
+    const own = ["runtime/host-names.ts", "runtime/stack-trace.ts", "terminal/context.ts", "http/server.ts"];
     const found = offences(
       sources.filter(({ path }) => path !== bounded && !own.includes(path)),
       (node) => {
@@ -762,6 +762,23 @@ describe("CONTRIBUTING.md and docs/inside/rules.md", () => {
       [],
     ]);
   });
+});
+
+it("a comment names only files that exist", () => {
+  const known = new Set(
+    readdirSync(resolve(root, ".."), { encoding: "utf8" })
+      .filter((folder) => ["src", "test", "build", "bench"].includes(folder))
+      .flatMap((folder) => readdirSync(resolve(root, "..", folder), { recursive: true, encoding: "utf8" }))
+      .map((file) => file.split(sep).at(-1)),
+  );
+  const gone = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(/^ *(?:\/\*|\*|\/\/).*$/gm)].flatMap(([comment]) =>
+      [...comment.matchAll(/[\w-]+\.(?:ts|tsx|mjs)\b/g)].flatMap(([file]) =>
+        known.has(file) ? [] : [`src/${path}: ${file}`],
+      ),
+    ),
+  );
+  expect(gone).toEqual([]);
 });
 
 it("the table says of every folder what it holds", () =>

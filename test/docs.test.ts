@@ -16,6 +16,7 @@ import { alarmTitle } from "../src/greenhouse/wording.js";
 import { inChinese } from "./support/chinese.js";
 import { outcomes, refusalReasons } from "../src/greenhouse/command/outcomes.js";
 import { bridgeEventTypes } from "../src/greenhouse/events.js";
+import { serviceNames } from "../src/notify/services.js";
 import { bridgeRequests, topicsUnder } from "../src/mqtt/topics.js";
 import { load, notifySecrets } from "./config/loading.js";
 import { plantedBugs } from "./planted/bugs.js";
@@ -418,6 +419,14 @@ describe("words", () => {
     ["events", bridgeEventTypes, () => firstColumn(section("docs/operations.md", "Events"))],
   ] as const)("%s are all explained, and no others", (_, words, explained) =>
     expect([...explained()].sort()).toEqual([...words].sort()),
+  );
+
+  it.each(["docs/notify.md", "docs/zh/notify.md"])(
+    "of services that take messages are in examples of %s",
+    (page) => {
+      const keys = new Set(read(page).match(/\b\w+(?=: \{|:$)/gm));
+      expect(serviceNames.filter((name) => !keys.has(name))).toEqual([]);
+    },
   );
 
   it.each([

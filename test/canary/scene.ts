@@ -12,6 +12,7 @@ import type { ProcessContext } from "../../src/terminal/context.js";
 import { runBridge } from "../../src/bridge.js";
 import { guardProcess, takeLastError } from "../../src/status/crash-loop.js";
 import { secretValues } from "../../src/config/load.js";
+import type { ServiceName } from "../../src/notify/services.js";
 import { systemClock, systemRandom } from "../../src/runtime/clock.js";
 import { freePort } from "../support/mosquitto.js";
 import { hostileBroker } from "./hostile-broker.js";
@@ -174,8 +175,8 @@ function waysTo(url: string) {
     wecom: { wecom: { url, key: secrets.wecomKey } },
     dingtalk: { dingtalk: { url, access_token: secrets.dingtalkToken, secret: secrets.dingtalkSecret } },
     webhook: { webhook: { url: `${url}/hook/${secrets.webhookPath}`, headers } },
-    mail: { smtp: { ...mail, username: "house", password: secrets.mailPassword } },
-  };
+    smtp: { smtp: { ...mail, username: "house", password: secrets.mailPassword } },
+  } satisfies { readonly [Name in ServiceName]: Readonly<Record<Name, object>> };
 }
 
 interface BridgeRun {

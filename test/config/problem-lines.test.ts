@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
+import { actuatorKinds } from "../../src/greenhouse/actuator-kinds.js";
 import { inShort } from "../../src/config/load.js";
 import { itFinds, platform, problemLines } from "./loading.js";
 
-const kinds =
-  "skylight, shade_curtain, thermal_curtain, side_vent, positioner, circulation_fan, uv_disinfection, mist_humidifier, co2_supply, humidity_control, hot_air_blower, heating_blower, mist_cooling, machine, fan_wet_curtain, irrigation, light, motor, custom";
+const kinds = actuatorKinds.join(", ");
 
 describe("every problem names file:line:column, the path and what was expected", () => {
   itFinds(String.raw`
     controllers:⏎  GH-0001:⏎    actuators:⏎      roof:⏎        kind: machine⏎        ‸adress: 101 → unknown key, did you mean "address"?
     mqtt: { ‸baseTopic: x } → unknown key, did you mean "base_topic"?
-    controllers: { G: { actuators: { a: { kind: ‸skylite, address: 1 } } } } → not one of the 19 words, did you mean "skylight"?
+    controllers: { G: { actuators: { a: { kind: ‸skylite, address: 1 } } } } → not one of the ${actuatorKinds.length} words, did you mean "skylight"?
     controllers: { G: { actuators: { a: { kind: ‸window, address: 1 } } } } → expected one of ${kinds}
     ‸read_only: false → unknown key, did you mean commands.read_only?
     controllers: { G: { ‸travel_time: 90s } } → unknown key, did you mean controllers.<code>.actuators.<id>.travel_time?

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { alarmSentences } from "../../src/config/rules/alarms.js";
 import { limitSentences } from "../../src/config/rules/limit-rules.js";
 import { sparkplugSentences } from "../../src/sparkplug/section.js";
+import { serviceNames } from "../../src/notify/services.js";
 import { hashPassword } from "../../src/runtime/passwords.js";
 import { itFinds, load, loaded, platform, problemLines } from "./loading.js";
 
@@ -51,7 +52,7 @@ describe("http:// only to this computer, unless allowed", () =>
 describe("a way of notify leads to one service, with a whole login", () =>
   itFinds(String.raw`
     notify: { ways: { a: { ntfy: { topic: a } }, b: { wecom: { key: a } } } }
-    notify: { ways: { ‸a: { severity: error } } } → expected one of ntfy, telegram, wecom, dingtalk, webhook, smtp
+    notify: { ways: { ‸a: { severity: error } } } → expected one of ${serviceNames.join(", ")}
     notify: { ways: { a: { ntfy: { topic: a }, ‸wecom: { key: a } } } } → only one service a way, and "ntfy" is there already
     notify: { ways: { a: { quiet_hours: { from: "22:00", to: ‸"22:00" }, wecom: { key: a } } } } → never quiet
     notify: { proxy: { url: http://a, ‸username: b } } → "username" needs "password" beside it

@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { languageModules, writeLanguages } from "../../build/languages.mjs";
 import en from "../../locales/en.json" with { type: "json" };
 import zh from "../../locales/zh.json" with { type: "json" };
+import { sensorKinds } from "../../src/greenhouse/sensors.js";
 import { tellBy } from "../../src/language/words.js";
 import { msg } from "../../src/language/text.js";
 import { asWords, everyTemplate, placeholdersIn, templatesIn, valuesIn } from "./templates.js";
@@ -135,6 +136,17 @@ describe("locales/zh.json", () => {
       [...placeholdersIn(words)].some((one) => !placeholdersIn(english.codes[code] ?? "").has(one)),
     );
     expect(more).toEqual([]);
+  });
+
+  it("calls every kind of sensor by a name", () =>
+    expect(sensorKinds.filter((kind) => !Object.hasOwn(english.words, kind))).toEqual([]));
+
+  it("lists the words that a key may have as English does", () => {
+    const lists = Object.entries(listed.key_sentences).flatMap(([key, sentence]) =>
+      [...sentence.matchAll(/\b[a-z]\w*(?:, [a-z]\w*){4,}/g)].map(([words]) => [key, words] as const),
+    );
+    expect(lists.length).toBeGreaterThan(1);
+    expect(lists.filter(([key, words]) => !(chinese.key_sentences[key] ?? "").includes(words))).toEqual([]);
   });
 
   it("words what keeps a command back alike for the page and for the command line", () => {
