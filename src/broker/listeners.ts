@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 import tls from "node:tls";
 import type { Logger } from "../runtime/log.js";
 import { AnswersDue, type PacedReading, PacedUpgrades } from "../runtime/paced-reading.js";
-import { receiving } from "../runtime/receiving.js";
+import { receiving } from "../runtime/socket-limits.js";
 import { isLoopback, pem } from "../runtime/sockets.js";
 import { type BrokerLimits, type BrokerSettings, BrokerStartError } from "./settings.js";
 import type { Clock } from "../runtime/clock.js";

@@ -17,7 +17,7 @@ import {
   PacedReading,
   ReadingTurns,
 } from "../runtime/paced-reading.js";
-import { receiving } from "../runtime/receiving.js";
+import { receiving } from "../runtime/socket-limits.js";
 import { SilentSockets } from "../runtime/sockets.js";
 import type { BrokerParts } from "./filters.js";
 import { Acl, type GrantedFilters } from "./acl.js";

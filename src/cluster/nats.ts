@@ -29,10 +29,10 @@ import {
   usernamePasswordAuthenticator,
 } from "@nats-io/transport-node";
 import { type Clock, systemClock } from "../runtime/clock.js";
-import { Names } from "../runtime/names.js";
+import { Names } from "../runtime/host-names.js";
 import type { Logger } from "../runtime/log.js";
 import { natsMessages, PacedReading, ReadingTurns } from "../runtime/paced-reading.js";
-import { receiving } from "../runtime/receiving.js";
+import { receiving } from "../runtime/socket-limits.js";
 import { ServerWatchdog } from "./server-watchdog.js";
 import { ClusterRefusal, leaseMs, type OwnedAccount } from "./cluster.js";
 import { bucketLimits } from "./lease.js";

@@ -1,7 +1,7 @@
 import { nullIfFailed } from "../runtime/failures.js";
 import { type Clock, systemClock } from "../runtime/clock.js";
 import { type Connection, endpointOf, openSocket, startTls } from "../runtime/connecting.js";
-import { Names } from "../runtime/names.js";
+import { Names } from "../runtime/host-names.js";
 
 /*
  * Probes whether a host answers from here, without burdening it: standby members ask while another one does not reach

@@ -2,7 +2,7 @@ import { createSocket, type Socket } from "node:dgram";
 import { isIPv4 } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { Clock } from "../runtime/clock.js";
-import { receiving } from "../runtime/receiving.js";
+import { receiving } from "../runtime/socket-limits.js";
 
 /*
  * As much of multicast DNS (RFC 6762) as an announcement needs: reading questions, and writing four kinds of records.

@@ -9,7 +9,7 @@ import { gzipSync } from "node:zlib";
 import { type WebSocket, WebSocketServer } from "ws";
 import { Arrivals } from "../runtime/arrivals.js";
 import { PacedUpgrades } from "../runtime/paced-reading.js";
-import { receiving } from "../runtime/receiving.js";
+import { receiving } from "../runtime/socket-limits.js";
 import { SilentSockets } from "../runtime/sockets.js";
 import { judge, placeOf, servesPage, type Visitor } from "./access.js";
 import { type Answer, busy, failure, loginRequired, send, toldTo, tooManyRequests } from "./answer.js";

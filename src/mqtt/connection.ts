@@ -3,7 +3,7 @@ import { type Text } from "../language/text.js";
 import { ignored } from "../runtime/failures.js";
 import type { Logger } from "../runtime/log.js";
 import { fullJitter } from "../runtime/clock.js";
-import { Names } from "../runtime/names.js";
+import { Names } from "../runtime/host-names.js";
 import {
   BrokerLink,
   brokerName,

@@ -1,4 +1,5 @@
 import { joined, msg, row, type Text } from "../language/text.js";
+import { retryAfterMs } from "../runtime/retry-after.js";
 import type { Sent } from "./plan.js";
 import type { HttpMessenger } from "./service.js";
 
@@ -88,11 +89,12 @@ export function judgeReply({ judge }: Pick<HttpMessenger, "judge">, reply: HttpR
     return { ok: false, problem, isRefused: true };
   }
   const { movedTo, waitMs } = parametersIn(body);
+  const asked = retryAfterMs(reply.retryAfter, undefined, now);
   return {
     ok: false,
     problem: msg`it refuses the message (HTTP ${status}${wordsOf(body)})`,
     isRefused: status < 500 && !passing.has(status),
-    retryAfterMs: waitMs ?? retryAfterMs(reply.retryAfter, now) ?? askedMs(String(wordsOf(body))),
+    retryAfterMs: waitMs ?? (asked || askedMs(String(wordsOf(body)))),
     ...(movedTo === null ? {} : { movedTo }),
   };
 }
@@ -129,11 +131,4 @@ function parametersIn(body: string): {
     movedTo: /^-?\d{1,20}$/.test(moved) ? moved : null,
     waitMs: seconds > 0 ? seconds * 1_000 : undefined,
   };
-}
-
-/** Parses `Retry-After`, in seconds or as a date, into ms from now. */
-function retryAfterMs(header: string | null, now: number): number | undefined {
-  if (header === null) return undefined;
-  const ms = /^\s*\d+\s*$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now;
-  return ms > 0 ? ms : undefined;
 }

@@ -2,10 +2,10 @@ import { msg, type Text, TextError } from "../language/text.js";
 import type { Socket } from "node:net";
 import { systemClock } from "../runtime/clock.js";
 import { type Connection, endpointOf, openSocket, startTls } from "../runtime/connecting.js";
-import type { Names } from "../runtime/names.js";
+import type { Names } from "../runtime/host-names.js";
 import { ignored } from "../runtime/failures.js";
 import { lines, OwnReading, PacedReading, ReadingTurns } from "../runtime/paced-reading.js";
-import type { Receiving } from "../runtime/receiving.js";
+import type { Receiving } from "../runtime/socket-limits.js";
 import { verifiedTls } from "../runtime/sockets.js";
 import type { NotifySettings } from "./section.js";
 

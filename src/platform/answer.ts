@@ -2,6 +2,7 @@ import { msg, type Text, TextError, row, withStrings } from "../language/text.js
 import { gunzipSync } from "node:zlib";
 import { PlatformError, type PlatformErrorFacts } from "../greenhouse/ports.js";
 import type { Redact } from "../runtime/redaction.js";
+import { retryAfterMs } from "../runtime/retry-after.js";
 import type { Blank } from "./session/credential.js";
 import {
   type Envelope,
@@ -373,24 +374,4 @@ export function troubleOf(code: string, sent: boolean): Trouble {
     return { what: msg`the connection was closed while it was being opened`, remedy: network };
   const [what, remedy] = known ?? [msg`the connection failed${code === "" ? "" : ` (${code})`}`, network];
   return { what, remedy };
-}
-
-const longestRetryAfterMs = 24 * 3_600_000;
-
-/**
- * The wait of a `Retry-After` header in ms, at most a day; null without a readable one. A date counts from the answer's
- * own `Date` where there is one, so our clock may be wrong.
- */
-export function retryAfterMs(
-  header: string | undefined,
-  dateHeader: string | undefined,
-  nowAt: number,
-): number | null {
-  const text = header?.trim() ?? "";
-  if (/^\d{1,9}(?:\.\d+)?$/.test(text)) return Math.min(longestRetryAfterMs, Math.ceil(Number(text) * 1000));
-  if (!/^[A-Za-z]{3,9},? /.test(text)) return null;
-  const until = Date.parse(text);
-  if (!Number.isFinite(until)) return null;
-  const from = Date.parse(dateHeader ?? "");
-  return Math.min(longestRetryAfterMs, Math.max(0, until - (Number.isFinite(from) ? from : nowAt)));
 }

@@ -20,7 +20,7 @@ import {
 } from "./counters.js";
 import { readSignIn, type SignInAnswer } from "./decode/sign-in.js";
 import { type Files, nodeFiles } from "../runtime/file-system.js";
-import { Names } from "../runtime/names.js";
+import { Names } from "../runtime/host-names.js";
 import { HostConnections, type HostWay } from "./http.js";
 import { type HostLink, HostLinks, type OnLink } from "./links.js";
 import { type Operation, operations } from "./operations.js";

@@ -2,7 +2,7 @@ import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Clock, Random } from "../runtime/clock.js";
 import type { Files } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
-import type { Names } from "../runtime/names.js";
+import type { Names } from "../runtime/host-names.js";
 import type { Redact } from "../runtime/redaction.js";
 import type { RequestBudget } from "../runtime/schedule.js";
 import type { ZoneOffset } from "../runtime/zone.js";

@@ -1,6 +1,6 @@
 import type { DeviceList } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
-import { Names } from "../runtime/names.js";
+import { Names } from "../runtime/host-names.js";
 import { RequestBudget, Semaphore, Semaphores } from "../runtime/schedule.js";
 import { isHostRefusing, noPauses, pauseHost } from "./host-pauses.js";
 

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { connect as connectTcp, isIP, type Socket, type TcpNetConnectOpts } from "node:net";
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { type Clock, systemClock } from "./clock.js";
-import { type Names, patienceMs } from "./names.js";
+import { type Names, patienceMs } from "./host-names.js";
 
 /*
  * Opens connections to hosts; only this file decides how long that may take and which address is used. Node itself

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { Duplex, type Readable } from "node:stream";
 import type { Clock } from "./clock.js";
-import type { Allowance, Amount, Receiving } from "./receiving.js";
+import type { Allowance, Amount, Receiving } from "./socket-limits.js";
 
 /*
  * Limits the pace of a socket's data before its parser sees a byte: a parser handles all that came at once, perhaps ten

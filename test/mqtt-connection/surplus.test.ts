@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { generate, parser, type IPublishPacket } from "mqtt-packet";
 import { describe, expect, it } from "vitest";
 import { SurplusFilter } from "../../src/mqtt/connection/surplus.js";
-import { receiving } from "../../src/runtime/receiving.js";
+import { receiving } from "../../src/runtime/socket-limits.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
 const { known, urgent } = receiving.foreign;

@@ -648,22 +648,22 @@ const parts: Readonly<Record<string, PlantedBug>> = {
 
 const network: Readonly<Record<string, PlantedBug>> = {
   addresses_are_used_only_while_they_are_fresh: {
-    seam: "runtime/names#Names.find",
+    seam: "runtime/host-names#Names.find",
     plant: `(original) => function (host) {
       const found = original.call(this, host);
       return found.newer === null ? found : { kept: [], newer: found.newer };
     }`,
     breaks: ["S26"],
-    tests: "test/runtime/names.test.ts",
+    tests: "test/runtime/host-names.test.ts",
   },
   each_connection_looks_up_for_itself: {
-    seam: "runtime/names#Names.#asking",
+    seam: "runtime/host-names#Names.#asking",
     plant: `() => function (host, known) {
       const asking = this._private_ask(host, known);
       asking.catch(() => undefined);
       return asking;
     }`,
-    tests: "test/runtime/names.test.ts",
+    tests: "test/runtime/host-names.test.ts",
   },
   a_slow_address_is_given_up_for_the_next: {
     seam: "runtime/connecting#Race.#tryNext",

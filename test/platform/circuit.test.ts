@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PlatformErrorFacts, PlatformHost } from "../../src/greenhouse/ports.js";
-import { retryAfterMs } from "../../src/platform/answer.js";
+import { retryAfterMs } from "../../src/runtime/retry-after.js";
 import {
   type Admission,
   admit,

@@ -6,7 +6,7 @@ import Pool from "undici/lib/dispatcher/pool.js";
 import buildConnector from "undici/lib/core/connect.js";
 import { Exchange } from "../../src/platform/http.js";
 import { connectorOver } from "../../src/runtime/connecting.js";
-import { Names } from "../../src/runtime/names.js";
+import { Names } from "../../src/runtime/host-names.js";
 import { testCertificate } from "../broker/certificate.js";
 import { portFor } from "../support/free-port.js";
 import { VirtualClock } from "../support/virtual-clock.js";

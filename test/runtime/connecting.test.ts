@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { endpointOf, openSocket } from "../../src/runtime/connecting.js";
-import { type Found, NameError } from "../../src/runtime/names.js";
+import { type Found, NameError } from "../../src/runtime/host-names.js";
 import { silentPort } from "../support/silent-port.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 

@@ -11,7 +11,7 @@ import {
   ReadingTurns,
   webSocketFrames,
 } from "../../src/runtime/paced-reading.js";
-import type { Receiving } from "../../src/runtime/receiving.js";
+import type { Receiving } from "../../src/runtime/socket-limits.js";
 import { settled, VirtualClock } from "../support/virtual-clock.js";
 
 const frame = (payload: number, isMasked = true): Buffer => {

@@ -1,6 +1,6 @@
 import { Socket, type TcpNetConnectOpts } from "node:net";
 import { openSocket } from "../../src/runtime/connecting.js";
-import { NameError, Names, type NameSources } from "../../src/runtime/names.js";
+import { NameError, Names, type NameSources } from "../../src/runtime/host-names.js";
 import type { VirtualTime } from "../support/virtual-clock.js";
 import { type Journalist, Violation } from "./history.js";
 import type { Chance } from "./scenario.js";

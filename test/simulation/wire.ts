@@ -1,7 +1,7 @@
 import type { PlatformHost } from "../../src/greenhouse/ports.js";
 import { type Call, type HostWay, type HttpAnswer, TransportFailure } from "../../src/platform/http.js";
 import { errorCode } from "../../src/runtime/file-system.js";
-import { NameError } from "../../src/runtime/names.js";
+import { NameError } from "../../src/runtime/host-names.js";
 import { Semaphore } from "../../src/runtime/schedule.js";
 import type { PlatformSettings } from "../../src/platform/settings.js";
 import type { PlatformRequest } from "../../src/simulator/call.js";

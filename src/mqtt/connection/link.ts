@@ -28,7 +28,7 @@ import type { Socket } from "node:net";
 import { leaveOutSurplus, type TooLarge } from "./surplus.js";
 import { ignored } from "../../runtime/failures.js";
 import { endpointOf, openSocket, startTls } from "../../runtime/connecting.js";
-import { Names } from "../../runtime/names.js";
+import { Names } from "../../runtime/host-names.js";
 import { pem } from "../../runtime/sockets.js";
 
 const protocols: ReadonlySet<string> = new Set(["mqtt:", "mqtts:", "ws:", "wss:"]);

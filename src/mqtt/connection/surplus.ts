@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../runtime/clock.js";
-import { receiving } from "../../runtime/receiving.js";
+import { receiving } from "../../runtime/socket-limits.js";
 import type { FloodAllowance, FloodListener } from "./settings.js";
 
 /*

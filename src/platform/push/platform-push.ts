@@ -7,7 +7,7 @@ import {
 } from "../../greenhouse/ports.js";
 import type { Logger } from "../../runtime/log.js";
 import { ReadingTurns } from "../../runtime/paced-reading.js";
-import { receiving } from "../../runtime/receiving.js";
+import { receiving } from "../../runtime/socket-limits.js";
 import type { ReportShape } from "../decode/decoding.js";
 import { type Operation, pathCode } from "../operations.js";
 import { firstOnes } from "../counters.js";

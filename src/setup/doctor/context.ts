@@ -2,7 +2,7 @@ import type { Configuration } from "../../config/schema.js";
 import type { Check as CheckOf } from "../../feature/doctor.js";
 import type { DeviceRecord, Query } from "../../greenhouse/ports.js";
 import type { PlatformClient, PlatformPorts } from "../../platform/client.js";
-import type { Names } from "../../runtime/names.js";
+import type { Names } from "../../runtime/host-names.js";
 import type { BrokerClient } from "../../beside/broker-client.js";
 import type { Verdict } from "./finding.js";
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { allFeatures, type Configuration } from "../../config/schema.js";
 import { createPlatform } from "../../platform/client.js";
 import { cameWithin, nextTurn } from "../../runtime/clock.js";
-import { Names } from "../../runtime/names.js";
+import { Names } from "../../runtime/host-names.js";
 import { addressChecks } from "./address-checks.js";
 import { brokerChecks } from "./broker-checks.js";
 import { failed, type Finding, notTried, type Verdict, within } from "./finding.js";

@@ -6,7 +6,7 @@ import { allFeatures, type Configuration } from "../../config/schema.js";
 import type { PlatformHost } from "../../greenhouse/ports.js";
 import { troubleCode, troubleOf } from "../../platform/answer.js";
 import { endpointOf, openSocket, startTls } from "../../runtime/connecting.js";
-import type { Names } from "../../runtime/names.js";
+import type { Names } from "../../runtime/host-names.js";
 import { isLoopback } from "../../runtime/sockets.js";
 import { failed, notTried, ok, type Verdict, warning, within } from "./finding.js";
 import type { Check, DoctorContext } from "./context.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { silentLog } from "../../../src/runtime/log.js";
-import { NameError, Names, type NameSources } from "../../../src/runtime/names.js";
+import { NameError, Names, type NameSources } from "../../../src/runtime/host-names.js";
 import { nameVerdict } from "../../../src/setup/doctor/network-checks.js";
 import { VirtualClock } from "../../support/virtual-clock.js";
 

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { NameError, Names, addressesIn, candidatesFor, sourcesAt } from "../../src/runtime/names.js";
-import type { Answer, NameSources } from "../../src/runtime/names.js";
+import { NameError, Names, addressesIn, candidatesFor, sourcesAt } from "../../src/runtime/host-names.js";
+import type { Answer, NameSources } from "../../src/runtime/host-names.js";
 import { tempFolder } from "../mqtt-connection/support.js";
 import { nameServer } from "../support/name-server.js";
 import { settled, VirtualClock } from "../support/virtual-clock.js";
