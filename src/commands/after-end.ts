@@ -224,7 +224,7 @@ export function unconfirmedAfter(
 export const lateUntil = (unconfirmed: Lane["unconfirmed"]): number =>
   Math.max(...unconfirmed.map(({ endedAt, keptSince = endedAt }) => keptSince + lateMs));
 
-/** Drops values that are too old to be carried out. */
+/** Drops values older than an hour: nothing is known of a platform that carries them out later still. */
 export function dropTooLate({ lane, now }: Turn): void {
   const ofLate = lane.unconfirmed.filter((one) => lateUntil([one]) >= now.mono);
   if (ofLate.length < lane.unconfirmed.length) lane.unconfirmed = ofLate;
@@ -300,7 +300,8 @@ function cameLate(turn: Turn, { command, word, step, isTold }: Awaited): void {
 }
 
 /**
- * The value of a failed command has come after all, which has to be reported. Its movement was counted with its POST.
+ * The value of a rejected or failed command has come after all, which has to be reported. Its movement was counted with
+ * its POST.
  */
 function showsAllTheSame(
   turn: Turn,

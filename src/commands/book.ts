@@ -235,7 +235,7 @@ export interface Progress {
   readonly sentAt: number | null;
   /** Values polled or pushed lately, by address, which must not contradict the checks. */
   readonly ofLate?: Readonly<Record<string, readonly RawValue[]>>;
-  /** Whether it was abandoned for a newer command, a stop or the end of the program; a POST in flight may end first. */
+  /** Whether it was abandoned for a newer command, a stop or the end of the program; a POST in flight ends first. */
   readonly cut: boolean;
 }
 
@@ -287,7 +287,7 @@ export interface First {
   /** The mirror's value of the address before it. */
   readonly before: RawValue | null;
   /**
-   * The step's end without a second POST, if the platform refused the credential or there was no connection: nothing
+   * The step's end without a second POST, if the platform refused the credential or there was none to send with: nothing
    * was accepted, so whatever shows or moves has another cause. Null if it may have been accepted anyway.
    */
   readonly end: StepEnd | null;
@@ -309,7 +309,7 @@ interface Asking {
   readonly token: number;
 }
 
-/** The part of a command for which a read is made. */
+/** What a read needs to know of the command for which it is made. */
 export type Asker = Pick<Command, "code"> & Partial<Pick<Command, "rule" | "wanted">>;
 
 type Question = Readonly<

@@ -107,7 +107,7 @@ function readRefusal(
   return force ? null : refused("no_read_back", noValue(settings, address));
 }
 
-/** The refusal for an address without a value: it may be wrong, or that of a mode that can only be written. */
+/** The message for an address without a value: it may be wrong, or that of a mode that can only be written. */
 function noValue(settings: Command["settings"], address: string): string {
   const isMode = hasDegrees(settings.kind) && address === sendAddresses(settings)[0];
   if (!isMode)
@@ -191,7 +191,10 @@ function isAlready(
   return isInMode && (posts.endedAt === null || monoNow - posts.endedAt >= settings.travelMs);
 }
 
-/** Whether a degree means a word. It gives the position, but not who set it: without a command it may go on. */
+/**
+ * Whether the read value is a degree. A degree that means a word gives the position, but not who set it: left to itself
+ * the actuator may move on.
+ */
 const isDegreeOf = ({ kind }: Command["settings"], raw: RawValue): boolean =>
   hasDegrees(kind) && degreeOf(textOf(raw)) !== null;
 

@@ -76,7 +76,7 @@ export class Commander implements ReadBacks {
     ports.store.onChange(this.#onChange);
   }
 
-  /** The limits of a lane's actuator; null if neither the configuration nor an earlier run has any. */
+  /** The limits of a lane's actuator; null if it is not configured and an earlier run left nothing of it. */
   limitsOf(key: string): Entry | null {
     return at(this.#book.lanes, key)?.limits ?? this.#ports.limits?.settings.unlimited.get(key) ?? null;
   }

@@ -154,7 +154,7 @@ export async function restoreCommands(commands: Commands, past: Past): Promise<v
 
 const commandKeyOf = (command: Target & Pick<Command, "id">): string => `${laneKey(command)} ${command.id}`;
 
-/** If a lane's journal has gaps, its values are unknown, so none counts as late. */
+/** If a lane's journal has gaps, it is unknown which values are ours, so none counts as late. */
 const untold = (lane: Restored): Restored => ({ ...lane, awaited: null, secondLook: null });
 
 type Commands = Pick<
@@ -244,7 +244,7 @@ function isOvertaken({ id, code, target, targetId }: Command, recent: readonly R
 
 function rememberIds(commander: Commander, recent: readonly RecentCommand[], now: number): void {
   for (const { about, isTaken, taken, result } of recent) {
-    // Without a record of checking it is unknown who chose the id; nobody repeats one of ours.
+    // Without the record of acceptance it is unknown who chose the id; nobody repeats one of ours.
     if (!isTaken || taken?.own_id === false || result === null) continue;
     const agoMs = Math.max(0, now - Date.parse(result.finished_at));
     commander.feed({ type: "ended_before", about: targetIn(about), result, agoMs });

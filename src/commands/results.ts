@@ -152,7 +152,8 @@ function write(turn: Turn, outcome: PendingResult): void {
   const record: RecordBody = isRefusal
     ? refusalRecord(aboutOf(about), result)
     : { type: "result", ...aboutOf(about), result };
-  // Its command is in the journal; a power cut that kept only that would give it a second result. Not so a dry run.
+  // Its command is in the journal; a power cut that kept only that would give it a second result.
+  // A dry run may have two.
   const durable = !isRefusal && result.outcome !== "dry_run";
   const token = ask(turn, { type: "journal", record, durable }, laneKey(about));
   turn.book.outcomes = having(turn.book.outcomes, String(token), outcome);
@@ -287,7 +288,7 @@ export function countSurplus(turn: Turn, input: Extract<Input, { readonly type: 
   turn.effects.push({ type: "result", ...told });
 }
 
-/** The most characters of a target's name, which a sender may invent and sentences repeat; our ids are shorter. */
+/** The most characters of a target's name, which a sender may invent and sentences repeat; no id of ours is longer. */
 const mostOfName = 128;
 const mostOfMessage = 500;
 

@@ -121,7 +121,7 @@ function mayPost(turn: Turn, run: Run): Against | null {
   return verdict.type === "go" ? null : { type: "limits", rule: verdict };
 }
 
-/** Ends or holds the command before this POST; nothing of it has left, and nothing will. */
+/** Ends the command without this POST, or by its first one. Nothing of this POST has left, and nothing will. */
 function withhold(turn: Turn, run: Run, first: First | null, against: Against): void {
   const { place, reports, sentAt } = run;
   if (against.type === "limits") keptBack(turn, run, first, against.rule);
@@ -431,7 +431,10 @@ function lookBeforeSecond(turn: Turn, run: At<"before_second">): void {
   }
 }
 
-/** Whether a step is confirmed, sent again, or over with its one POST, by a read since; null for a failed read. */
+/**
+ * Whether a step is confirmed, sent again, or over with its one POST. `raw`: what a read since has shown; null if none
+ * was made or it failed.
+ */
 export function secondPost(
   { settings, force }: Pick<Command, "settings" | "force">,
   step: Step,

@@ -470,7 +470,7 @@ export class Receipts {
     for (const acknowledge of owed) acknowledge();
   }
 
-  /** The link is gone: the broker will send all of them again, and they are acknowledged then. */
+  /** The link is gone: the broker will send all of them again, and each still waits for `settle`. */
   clear(): void {
     for (const key of this.#owed.keys()) this.#owed.set(key, []);
   }
