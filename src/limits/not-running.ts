@@ -5,7 +5,7 @@ import { formatDuration } from "../runtime/duration.js";
 
 /*
  * Finds actuators that were commanded on and do not run: the register says on, and every running status says off for
- * longer than configured. A start takes time, so only later reads count.
+ * longer than configured. A start takes time, so only reads that long after it count.
  */
 
 /** The state that an actuator shows, and since when, in epoch ms. */

@@ -20,11 +20,11 @@ export interface RuleCommand extends DueSend {
 interface LimitBook {
   /** Feeds the input within this task, unless the book handles another one just now. */
   feedSoon(input: LimitInput): void;
-  /** The limits of a lane's actuator; null if neither the configuration nor an earlier run has any. */
+  /** The limits of a lane's actuator; null if it is not configured and an earlier run left nothing of it. */
   limitsOf(key: string): Entry | null;
   /** Everything that a lane must remember, as a record. */
   laneRecord(key: string): RecordBody;
-  /** Every lane with something to remember. */
+  /** The limits of every lane with something to remember. */
   readonly limited: readonly Entry[];
   /** What a controller's limits look at now; null if there is no such controller. */
   context(code: string): LimitContext | null;

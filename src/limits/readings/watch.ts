@@ -490,7 +490,7 @@ const longestPauseMs = 900_000;
 
 const isGone = ({ ms }: Unlisted): boolean => ms >= unlistedForMs;
 
-/** The count after a further answer that does not list the sensor. */
+/** The count after a look at the newest answer, which does not list the sensor. */
 function unlistedAfter(before: Unlisted | undefined, answeredAt: number): Unlisted {
   if (before === undefined || before.answeredAt === null) return { ms: before?.ms ?? 0, answeredAt };
   const ms = before.ms + Math.min(answeredAt - before.answeredAt, longestPauseMs);

@@ -115,7 +115,7 @@ const alarmId = (type: AlarmType, { controller, actuator, sensor }: Subject): st
 
 const floodWindowMs = 600_000;
 const mostRaised = 10;
-/** More than a flood needs, and enough to count. */
+/** The most instants kept in `raised`, more than a flood needs. */
 const mostCounted = 100;
 const ranks: Readonly<Record<Alarm["severity"], number>> = { error: 2, warning: 1, info: 0 };
 const shownAfterMs = 3_600_000;

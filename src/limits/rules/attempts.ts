@@ -49,7 +49,7 @@ const sentNothing = ({ outcome, reason }: Ended): boolean =>
   (outcome === "superseded" && reason === "before_sending") ||
   (outcome === "failed" && reason === "not_sent");
 
-/** The attempts after a command ended; null if it succeeded. Tries are never given up, only made less often. */
+/** The attempts after a command ended; null if that is done with. Tries are never given up, only made less often. */
 export function attemptAfter(
   before: Attempts,
   kind: "lease" | "guard",

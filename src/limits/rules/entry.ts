@@ -60,8 +60,8 @@ export type Direction = "up" | "down";
 
 export interface Moves {
   /**
-   * Oldest first, as many as count. For an earlier run also by its clock, which may be ahead; `at` is then Infinity
-   * until the clock is known to be right.
+   * Oldest first, as many as count. Those of an earlier run have `byClock`, which may be yet to come, and their `at` is
+   * Infinity until the clock is known to be right.
    */
   readonly starts: readonly { readonly at: number; readonly byClock?: number }[];
   /** When the newest movement ends; Infinity while only its result can tell. */
@@ -278,7 +278,7 @@ const keptGuardNow = (
 
 /**
  * The entry as an earlier run left it. A lease is over if it is unknown how much time has passed. Locks and holds
- * (`expire`) and movements (`judgedByClock`) are judged once the clock is known to be right; until then a movement
+ * (`inForceNow`) and movements (`judgedByClock`) are judged once the clock is known to be right; until then a movement
  * counts as recent.
  */
 export function restore(

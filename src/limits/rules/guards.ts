@@ -66,7 +66,7 @@ export const unjudged: GuardState = {
   attempts: firstAttempt,
 };
 
-/** The state after its command was sent for this time. */
+/** The state once its command is done for this time. */
 export const sendDone = (state: GuardState): GuardState => ({
   ...state,
   sending: "done",

@@ -124,7 +124,7 @@ const beforeOwn = ({ lease, hold }: Entry, { id }: LimitedCommand) => ({
   hold: hold?.id === id ? null : hold,
 });
 
-/** Counts another command's POST for this one: an equal one whose read-backs it shares, or one of an earlier run. */
+/** Counts another command's POST for this one: an equal one whose read-backs it takes over, or one of an earlier run. */
 export function afterOthersPost(entry: Entry, command: LimitedCommand): Entry {
   const known = entry.sent.get(command.id);
   if (known !== undefined && known.isKept !== true) return entry;
