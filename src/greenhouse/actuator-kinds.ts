@@ -17,7 +17,7 @@ export interface KindRow {
   readonly states: Readonly<Record<string, string>>;
   /** The value that has to precede a degree of 0..100; null for kinds without degrees. */
   readonly positionMode: string | null;
-  /** Whether the configuration defines its command words. */
+  /** Whether the configuration defines command words, in addition to those of `values`. */
   readonly configured: boolean;
   /** Labels of its command and state words; other languages have them under `states` in `locales`. */
   readonly words: Readonly<Record<string, WordRow>>;

@@ -37,7 +37,7 @@ export interface SensorDefinition {
   readonly min: number | null;
   readonly max: number | null;
   readonly staleAfterMs: number | null;
-  /** An average by the platform, which has no time of measuring. */
+  /** An average by the platform, which is no present reading. */
   readonly average?: true;
   /** Measures the air outside; absent where not. */
   readonly outdoors?: true;

@@ -205,8 +205,10 @@ export interface PlatformReader {
   /** The device list (`GET /api/device`), without an online flag. */
   devices(dataType: "TEXT" | "STREAM", signal: AbortSignal, onUnread?: OnUnread): Promise<DeviceList>;
   stations(signal: AbortSignal, onUnread?: OnUnread): Promise<readonly PlatformStation[]>;
-  /** Devices with the addresses of their video streams (`GET /api/video-data/list`). */
-  /** With `code`: of one device, where the platform lists videos by device. */
+  /**
+   * Devices with the addresses of their video streams (`GET /api/video-data/list`). With `code`: of one device, where the
+   * platform lists videos by device.
+   */
   videos(signal: AbortSignal, code?: string): Promise<DeviceList>;
   /** The single-device status; by default urgent. */
   connection(code: string, signal: AbortSignal, pace?: Pace): Promise<ClientStatus>;

@@ -308,8 +308,8 @@ export function sensorKey({ name, factor, channel }: SensorTraits): string {
 }
 
 /**
- * Key and id of every item of an answer; null for an item that equals an earlier one. Items with a shared code differ
- * by channel, then by name, never by place, so their order does not matter.
+ * Key and id of every item of an answer, in the items' order; null for an item that equals an earlier one. Items with a
+ * shared code differ by channel, then by name, never by place, so their order does not matter.
  */
 export function identifySensors(
   items: readonly SensorTraits[],

@@ -18,8 +18,8 @@ const standsMs = 10_000;
 
 /**
  * The only table of damped states. The rest needs no damping: availability of controllers is the platform's own word,
- * read at its own pace; guards and leases are judged and shown at once, only guard events are damped; links and
- * channels lengthen their pauses themselves and read everything again at most once a minute.
+ * read at its own pace; guards and a cluster's lease are judged and shown at once, only guard events are damped; links
+ * and channels lengthen their pauses themselves and read everything again at most once a minute.
  */
 export const standings = {
   /**

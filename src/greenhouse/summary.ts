@@ -11,9 +11,9 @@ export interface AccountSummary {
   readonly offline: number;
   /** Controllers that are not offline but have a reading that is not good. */
   readonly old: number;
-  /** Controllers whose answers are unusable. */
+  /** Controllers with a target whose newest sent command ended badly. */
   readonly problems: number;
-  /** Actuators with an active guard, and with a lock. */
+  /** Actuators at which a guard holds, and actuators with a lock. */
   readonly guards: number;
   readonly locks: number;
   /** Of greenhouses whose first thermometer is good; null for none. */

@@ -151,7 +151,7 @@ export interface AgeFacts {
   /** The rest of an MQTT 5 message expiry, ms. */
   readonly expiryMs: number | null;
   readonly payloadMaxAgeMs: number | null;
-  /** The age at its reading, ms; 0 where it was read on arrival. */
+  /** The age that it may have when it is read, ms; 0 where it was read on arrival. */
   readonly ageMs: number;
   readonly maxAgeMs: number;
   readonly requireAge: boolean;

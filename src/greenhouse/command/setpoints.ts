@@ -1,7 +1,7 @@
 import { msg, type Text } from "../../language/text.js";
 import type { Refusal } from "./outcomes.js";
 
-/** The values of a writable parameter: numbers as people write them, sent as whole multiples of `scale`. */
+/** The values of a writable parameter: numbers as people write them, sent divided by `scale`, in whole digits. */
 export interface NumberRange {
   readonly type: "number";
   readonly min: number;

@@ -14,7 +14,7 @@ import type { ActuatorSettings, ParameterSettings } from "../settings.js";
 import type { Refusal, RefusalReason } from "./outcomes.js";
 import { readNumberSetpoint, readRawSetpoint } from "./setpoints.js";
 
-/** The wish of a command. */
+/** What a command wants of its target. */
 export type Wanted =
   | { readonly type: "word"; readonly word: string; readonly value: string }
   | { readonly type: "position"; readonly degree: number }
