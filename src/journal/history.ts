@@ -164,7 +164,7 @@ export class History {
     else if (!isNothing(lane.memory)) setBounded(this.#lanes, key, lane, mostLanes);
   }
 
-  /** A command refused because its record could not be written may still have left that record on disk. */
+  /** A command refused because its record could not be made durable may still have left that record behind. */
   #addRefusal(record: Refusal): void {
     const key = commandKey(record, record.result.id);
     const isSent = (this.#open.get(key)?.sent?.steps.length ?? 0) > 0;

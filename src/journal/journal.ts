@@ -33,7 +33,7 @@ export const diskRemedies: Readonly<Record<string, Text>> = {
 };
 
 /**
- * The journal cannot promise anything. `message` is a sentence with the remedy; `code` is Node's, or IN_USE, STALLED,
+ * Nothing was promised to be on disk. `message` is a sentence with the remedy; `code` is Node's, or IN_USE, STALLED,
  * CLOSED.
  */
 export class JournalUnavailable extends TextError {
@@ -195,7 +195,7 @@ export class Journal {
     return this.#kernel !== null && this.#writer.history.isChecked(about, id, this.#kernel);
   }
 
-  /** Why this run cannot know all earlier records, until it ends; null if it does. */
+  /** Why this run does not know all that others wrote, until it ends; null if it does. */
   get readProblem(): Error | null {
     return this.#writer.readProblem;
   }
@@ -284,7 +284,8 @@ export class Journal {
 
   /**
    * Why nothing can be appended; null where it can. A failed journal is tried again by an append, but not a thousand
-   * times a second. A copy is tried only at its own intervals, as that takes the servers seconds.
+   * times a second. A copy is tried only at its own intervals, as that takes the servers seconds, for which nothing may
+   * wait.
    */
   #hindrance(before?: "append"): JournalUnavailable | null {
     const { clock, isCopy = false } = this.#options;

@@ -5,7 +5,7 @@ import { errorCode, makeDirectories } from "../runtime/file-system.js";
 /*
  * Guards the place of a data directory. Once a run has worked in it, its content is promised. If it vanishes, no new
  * one is made, and the folder under an unmounted disk is not used. Otherwise the next start, with the disk back, would
- * know nothing of promises made meanwhile.
+ * know nothing of promises made meanwhile, and whoever puts the directory back would find another one there.
  */
 
 /**

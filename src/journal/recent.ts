@@ -24,7 +24,7 @@ export interface RecentCommand {
   readonly about: Required<About>;
   /** False for a refusal on arrival; true for an accepted command, even if it was never sent. */
   readonly isTaken: boolean;
-  /** Null where it ended before anything was about to be sent. */
+  /** Null without a record of its acceptance, as for a refusal on arrival. */
   readonly taken: CommandTaken | null;
   /** Its first outcome; null while it is open. */
   readonly result: CommandResult | null;

@@ -298,7 +298,7 @@ export interface LaneMemory {
   /** True where some POST was not read back. */
   readonly unread?: true;
   readonly problem?: ProblemMemory;
-  /** Sent and not confirmed in time, but it may still be carried out. */
+  /** Sent and not shown by its command's end; it may still be carried out. */
   readonly awaited?: AwaitedMemory;
   /** Confirmed, and to be read once more. */
   readonly second_look?: LookMemory;
@@ -319,7 +319,7 @@ export interface SentMemory {
   readonly id: string;
   /** In the order sent; the last one may be incomplete. */
   readonly steps: readonly StepReport[];
-  /** Whether the answer to the last planned step was a success, or an answer without a code. */
+  /** Whether the last planned step was answered as accepted; an answer may say so without a code. */
   readonly is_accepted: boolean;
   /** The platform's id of the newest answer. */
   readonly request_id: string | null;
@@ -332,7 +332,7 @@ export interface ProblemMemory {
   readonly command: string | null;
   readonly outcome: string;
   readonly reason: string | null;
-  /** The message that people got, cut to 300 characters. */
+  /** The message that people got, cut to 400 characters. */
   readonly message: string | null;
   readonly at: string;
 }

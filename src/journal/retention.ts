@@ -230,7 +230,7 @@ async function stripFile(files: FileSystem, path: string): Promise<number> {
   return Math.min(content.length, bytes);
 }
 
-/** Two processes may have found the same file too old. */
+/** Two deletions at once may have found the same file too old. */
 const remove = (files: FileSystem, path: string): Promise<void> =>
   files.remove(path).catch((error: unknown) => {
     if (errorCode(error) !== "ENOENT") throw error;

@@ -21,7 +21,7 @@ export const longestLineBytes = 4 * 1024 * 1024;
  * everything.
  */
 const longestRecordBytes = 2_048;
-/** Further bytes for each member in a group's record, as members' own records have that room too. */
+/** Further bytes for each member in a group's record; each member has records of its own besides. */
 const memberBytes = 512;
 /** Texts are cut to so many characters, and lists to an eighth of that, until the record is short enough. */
 const textLimits = [512, 256, 128, 64, 32, 16, 8] as const;

@@ -19,7 +19,7 @@ const columns = [
   { field: "reason", title: msg`REASON`, usual: 21, most: 40 },
   { field: "by", title: msg`BY`, usual: 24, most: 32 },
   { field: "duration", title: msg`DURATION`, usual: 11, most: 12 },
-  // The result's sentence; for a refused command it quotes the message.
+  // The result's sentence; for a refused command it quotes what was sent.
   { field: "message", title: msg`MESSAGE`, usual: 7, most: longestMessage },
 ] as const;
 

@@ -138,8 +138,8 @@ export interface Written {
 
 /**
  * Compares the files with what this run (`boot`) knows; `known` is its newest record, null before it has read any.
- * `behind`: the files lack some, for instance in an empty folder or older copy. `foreign`: another process has written,
- * since or before this run found a directory.
+ * `behind`: the files lack some, for instance in an empty folder or older copy. `foreign`: another process has written
+ * since; or before, where there was no directory when this run began.
  */
 export function standingOfFiles(
   known: Newest | null,
