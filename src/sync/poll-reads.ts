@@ -54,7 +54,7 @@ export async function perform(
     case "connection": {
       const status = await answer(platform.connection(job.code, signal, "polled"));
       const said = saidOf.meanwhile();
-      // A contradiction announced since the read began may be newer than the answer; an earlier one is older.
+      // A contradiction announced since the read began may be newer than the answer, so that is read once more.
       if (said === undefined || said === status.state)
         store.dispatch(job.code, { type: "connection", status });
       return;

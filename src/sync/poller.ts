@@ -364,7 +364,8 @@ export class Poller {
 
   /**
    * Plans the first status request, after everything else of the controller was read: at once where no list shows
-   * whether it is online, else within an interval. The platform advises against asking for many at a time.
+   * whether it is online, else within an interval, for its other facts. The platform advises against asking for many at
+   * a time.
    */
   #planConnection(code: string): void {
     const job = { kind: "connection", code } as const;
@@ -640,7 +641,7 @@ export class Poller {
     this.#settings.onApart?.(found);
   }
 
-  /** `why`: the reason without a read; null for success, and for jobs not polled any more. */
+  /** `why`: why nothing was read; null for success, and for jobs not polled any more. */
   #answerWaiting(name: string, why: string | null): void {
     for (const resolve of this.#awaited.get(name) ?? []) resolve(why);
     this.#awaited.delete(name);
