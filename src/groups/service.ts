@@ -177,7 +177,7 @@ export class GroupService implements CommandListener {
     this.#retainedAnswered.clear();
   }
 
-  /** Removes retained topics of earlier runs: of a group that no longer exists, or without its present state. */
+  /** Removes retained topics of earlier runs: of a group that no longer exists, or a position that it does not have. */
   onFound(topic: string, payload: Uint8Array): void {
     const { topics, retained } = this.#core;
     const own = `${topics.base}/group/`;
