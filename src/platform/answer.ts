@@ -46,7 +46,7 @@ export function judgeAnswer(
   const envelope = envelopeOf(read.body);
   const isSuccess = envelope.code === "200" || (envelope.code === null && status < 300);
   if (isSuccess && !envelope.isRefusal) {
-    // A sign-in or command may be answered in words, which others read.
+    // A sign-in or command may be answered in words alone; its own reader judges them.
     const isWords = envelope.code === null && context.operation.method === "GET" && isComplaint(read.body);
     if (!isWords) return { body: read.body, envelope };
     const said = oneLine(context.redact(messageOf(read.body) ?? ""), 300);

@@ -11,7 +11,10 @@ export interface HostPauses<Account> {
   readonly refused: Map<Account, number>;
   /** The end of the last pause of all accounts. */
   pausedUntil: number;
-  /** Accounts refused before or during the pause. The next response to any other account decides; null once it has. */
+  /**
+   * Accounts refused shortly before or during the pause. The first response after it to any other account decides; null
+   * once it has.
+   */
   refusedItself: Set<Account> | null;
   /** Until then only a refusal of all accounts counts, as one account was answered after the last pause. */
   doubtedUntil: number;

@@ -187,7 +187,7 @@ export class HostConnections {
 
   /**
    * Abandons a pool after an expired request: other connections, even those that undici reopened, may be as dead, and
-   * each would cost another deadline.
+   * each would cost another deadline once the host is back.
    */
   #leave(purpose: Purpose, held: HeldPool): void {
     if (this.#pools.get(purpose) === held) this.#pools.delete(purpose);

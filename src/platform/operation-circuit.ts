@@ -174,8 +174,8 @@ export class OperationCircuits {
   }
 
   /**
-   * Whether this read was ever answered with this credential; where the host answers nothing now, an earlier credential
-   * counts too.
+   * Whether this read was ever answered with this credential. Where nothing was accepted for minutes, an earlier
+   * credential counts too.
    */
   wasLetIn({ operation, device = "" }: Asked, generation: number, now: number): boolean {
     const letIn = this.#states.get(operation)?.devices.get(device)?.letIn ?? 0;
@@ -221,7 +221,7 @@ export class OperationCircuits {
   /**
    * Notes an answer without a code, such as a redirect to a login page. Returns whether the credential is in doubt:
    * another operation of the host got the same, without an acceptance in between. Where it may be an ordinary outage,
-   * the other host has to have got it too, or to accept anything anyway.
+   * the other host has to have got it too, or to be one that may accept anything.
    */
   onCodeless({ operation }: Asked, mayBeOutage: boolean, now: number): boolean {
     const { business, realtime } = this.#codeless;

@@ -247,7 +247,7 @@ export class Requests {
     }
   }
 
-  /** After a refused write: resolves to whether another credential is ready. Never rejects, except by the signal. */
+  /** After a refused write: resolves to whether another credential is ready. Never rejects. */
   async renewForWrite(signal: AbortSignal): Promise<boolean> {
     const { host, label } = operations.setValue;
     const refused = this.#refusedWrite;
@@ -375,7 +375,10 @@ export class Requests {
     }
   }
 
-  /** The places for a request: the host's for polling, the controller's for a command; none for a stop. */
+  /**
+   * The places for a request: the host's for polling, the controller's for a command. A stop and a rule's command need
+   * none.
+   */
   #placesFor({ pace, device, operation }: Call): Semaphore | null {
     if (pace === "polled") return this.#parts.hosts[operation.host].semaphore;
     if (pace === "first" || device === undefined) return null;
@@ -520,7 +523,7 @@ function doubtfulCode(error: unknown): string | null {
 /** A broken server answers so too, whatever the token. */
 const outageLike = `${codeless}500`;
 
-/** The shortest time between sign-ins because of it. */
+/** The shortest time between sign-ins because of answers without a code. */
 const codelessEveryMs = 600_000;
 
 const ofTheRequest: ReadonlySet<number> = new Set([404, 405, 408, 411, 413, 414, 415, 431]);

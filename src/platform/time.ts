@@ -3,7 +3,7 @@ import type { ZoneOffset } from "../runtime/zone.js";
 
 /**
  * The instant of a zone's wall time (given as if it were UTC). Of an hour that exists twice it is the instant closer to
- * `nearAt`; a skipped hour counts from the change on.
+ * `nearAt`; a time in a skipped hour means the same distance after the change.
  */
 function instantOf(wallAt: number, offset: ZoneOffset, nearAt: number): number {
   const early = wallAt - offset(wallAt - 86_400_000);

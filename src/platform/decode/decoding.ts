@@ -63,7 +63,7 @@ export class UnreadableShape extends TextError {
   override name = "UnreadableShape" as const;
 }
 
-/** Whether an answer's device is the requested one, whose code may have lost leading zeros. */
+/** Whether the device that an answer names is the requested one; the answer may have lost leading zeros. */
 export function isDevice(named: string, code: string): boolean {
   const digits = /^\d+$/;
   return named === code || (digits.test(named) && digits.test(code) && Number(named) === Number(code));

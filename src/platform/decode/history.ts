@@ -109,7 +109,7 @@ function timeIn(fields: Fields, readTime: ReadTime, now: number): number | null 
 
 const wrapper = /^(?:data|list|records|rows|items|result|page)$/i;
 
-/** Whether an object is the answer's outermost one, whose time is that of the answer. */
+/** Whether an object is an answer's envelope, whose time is that of the answer. */
 function isFrame(fields: Fields): boolean {
   const entries = Object.entries(fields);
   const isAnswer = entries.some(

@@ -98,7 +98,7 @@ function counting<R extends string>({ item, row, ...visitor }: ItemVisitor<R>): 
   };
 }
 
-/** Whether an answer has neither an envelope nor data nor a mere description. */
+/** Whether an answer has no envelope, but fields that are more than a description of an answer. */
 const isForeign = (answer: unknown): boolean =>
   isFields(answer) &&
   envelopeOf(answer).code === null &&
@@ -183,8 +183,8 @@ function isAnothers({ device: named }: Readonly<{ device?: unknown }>, device: s
 }
 
 /**
- * Reports what was not understood inside. Beside a list of items other objects only describe it; without one each
- * should have been an item.
+ * Visits the parts inside; returns those that were not understood. Beside a list of items other objects only describe
+ * it; without one each should have been an item.
  */
 function walkInside<R extends string>(
   group: Item<R>,

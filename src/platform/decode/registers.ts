@@ -34,8 +34,8 @@ const registerNames = {
 type RegisterRole = Exclude<keyof typeof registerNames, "set">;
 
 /**
- * A reader for registers. `setValue` counts as the value where there is no field for another one; an empty one means no
- * value.
+ * A reader for registers. `setValue` counts as the value where there is no field for another one. An empty field for
+ * the value means that there is none.
  */
 export function registerReader({ code, value }: OperationShape): ReadRoles<RegisterRole> {
   const read = roleReader(registerNames, { address: code, value });

@@ -127,7 +127,7 @@ const isJsonText = (frame: Buffer): boolean =>
 const maxFrameBytes = 1024 * 1024;
 /** Frames that waited longer, as more is pushed than read, are dropped: polls bring the same. */
 const longestWaitMs = 30_000;
-/** The pause between pings on such a channel; the answers come after everything sent before. */
+/** The pause between pings while more is pushed than read. An answer comes after all that was pushed before it. */
 const markEveryMs = 1_000;
 const handshakeMs = 10_000;
 

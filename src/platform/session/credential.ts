@@ -17,7 +17,7 @@ export const isCodeless = (doubt: string): boolean => doubt.startsWith(codeless)
 export interface CredentialSource {
   /** The configuration key to look at after a refusal. */
   readonly key: "platform.token" | "platform.token_file" | "platform.sign_in";
-  /** The token at hand, without any work; null for none, or where it has to be loaded first. */
+  /** The token at hand, without any work; null for none, or where it has to be read or renewed first. */
   current(): Credential | null;
   /** A usable token without asking the platform; null for none. */
   atHand(): Promise<Credential | null>;
@@ -34,7 +34,7 @@ export interface CredentialSource {
     signal: AbortSignal,
     doubt?: string,
   ): Promise<boolean>;
-  /** Whether it comes from an earlier run in which it was accepted. */
+  /** Whether it was read from disk, so that it counts as accepted before. */
   hasWorked?(credential: Credential): boolean;
   /** Whether another credential recently did not help against this code; `isAlone`: the host accepts nothing now. */
   isVain?(code: string, host: PlatformHost, isAlone: boolean): boolean;

@@ -98,7 +98,7 @@ export class SignIn implements CredentialSource {
   #isRefused = false;
   #isWaiting = false;
   #countedGeneration = 0;
-  /** Generation of a token that worked in an earlier run. */
+  /** Generation of the last token read from disk; it counts as accepted before. */
   #savedGeneration = 0;
   #vain: VainCodes = noCodes;
   /** How often in a row another token did not help against a code, since the host last accepted anything. */
@@ -311,10 +311,10 @@ export class SignIn implements CredentialSource {
     return notHelped(error);
   }
 
-  /** Reports a failed guess; the present token stays, and the next sign-in has no pause. */
+  /** Reports a failed guess. The present token stays in use, and the failure adds no pause before the next sign-in. */
   #inVain(error: PlatformError): PlatformError {
     this.#parts.log.warn(error.message);
-    // On disk the attempt counts as refused.
+    // On disk the attempt counts as refused, until this write.
     this.#saveLater();
     return notHelped(error);
   }

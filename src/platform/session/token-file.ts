@@ -35,7 +35,7 @@ const longestLookMs = 2_000;
 
 type Inside = Pick<PlatformInside, "files" | "clock" | "log" | "links">;
 
-/** A token that another program writes into a file; read every few seconds and after each refusal. */
+/** A token that another program writes into a file; checked every few seconds of use, and read after each refusal. */
 export class TokenFile implements CredentialSource {
   readonly key = "platform.token_file";
   readonly #path: string;
