@@ -390,7 +390,9 @@ export type Input =
       | { type: "ended_before"; about: Target; result: CommandResult; agoMs: number }
       | { type: "abandoned"; one: Abandoned }
       /** The journal may now be able to write records of these lanes that it could not. */
-      | { type: "unrecorded"; keys: readonly string[] }
+      | { type: "unrecorded"; lanes: readonly Unrecorded[] }
+      /** The journal could not write them until the end of the program, so no later start knows of these commands. */
+      | { type: "given_up"; lanes: readonly Unrecorded[] }
       /** Comes at intervals, for counts of past minutes and results that the journal could not write. */
       | { type: "tick"; journalAvailable: boolean }
       /**
@@ -592,6 +594,13 @@ export function note(
   { durable = false, quiet = false }: { readonly durable?: boolean; readonly quiet?: boolean } = {},
 ): void {
   turn.effects.push({ type: "note", key: turn.key, record, durable, quiet });
+}
+
+/** A lane of which the journal could not write a record. */
+export interface Unrecorded {
+  readonly key: string;
+  /** Ids of accepted commands of which it has no record. */
+  readonly missing: readonly string[];
 }
 
 /** Commands accepted and not ended. */

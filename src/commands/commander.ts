@@ -23,13 +23,14 @@ import {
   type Input,
   laneKey,
   type StepAnswer,
+  type Unrecorded,
 } from "./book.js";
 import { contextIn } from "./lane-limits.js";
 import type { Command, CommanderPorts, CommandRequest } from "./command.js";
 import { commandLines, endedLine, takenLine } from "./endings.js";
 import { isOfLane, laneRecord } from "./memory.js";
 import type { StepRecording } from "./recording.js";
-import { awaiting, heldBackIn, nextWakeAt, openIn, print, step, writingIn } from "./step.js";
+import { awaiting, heldBackIn, nextWakeAt, openIn, print, step, takenIn, writingIn } from "./step.js";
 
 type JournalAnswer =
   | { readonly sequence: number }
@@ -157,14 +158,36 @@ export class Commander implements ReadBacks {
     this.feed({ type: "closing" });
   }
 
-  /** Writes to the journal what it could not write before, and counts of refusals; call it at intervals. */
-  journalAgain(): void {
-    const { available } = this.#ports.journal.state();
+  /**
+   * Writes to the journal what it could not write before, and counts of refusals; call it at intervals. `isLast`: also if the journal has
+   * not noticed yet that it can write again.
+   */
+  journalAgain({ isLast = false }: { readonly isLast?: boolean } = {}): void {
+    const available = isLast || this.#ports.journal.state().available;
     this.feed({ type: "tick", journalAvailable: available });
     if (!available) return;
-    const keys = [...this.#unrecorded];
+    const lanes = this.#unrecordedLanes();
     this.#unrecorded.clear();
-    if (keys.length > 0) this.feed({ type: "unrecorded", keys });
+    if (lanes.length > 0) this.feed({ type: "unrecorded", lanes });
+  }
+
+  /** Whether the journal could not write some records. */
+  get lacksRecords(): boolean {
+    return this.#unrecorded.size > 0;
+  }
+
+  /** At the end of the program: ends commands that were sent and of which the journal has no record, as the next start will not know them. */
+  giveUp(): void {
+    const lanes = this.#unrecordedLanes().filter(({ missing }) => missing.length > 0);
+    if (lanes.length > 0) this.feed({ type: "given_up", lanes });
+  }
+
+  #unrecordedLanes(): readonly Unrecorded[] {
+    const { journal } = this.#ports;
+    return [...this.#unrecorded].map((key) => {
+      const lost = takenIn(this.#book, key).filter((one) => !journal.isOpen(aboutOf(one), one.id));
+      return { key, missing: lost.map(({ id }) => id) };
+    });
   }
 
   readsBack(code: string, address: string): boolean {

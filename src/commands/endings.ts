@@ -16,6 +16,7 @@ import type { Interlock } from "../greenhouse/limits.js";
 import type { PlatformErrorFacts, RawValue, WriteAccepted } from "../greenhouse/ports.js";
 import { isIdlePulse, maybePulse, pulseAdvice } from "../greenhouse/readings.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
+import type { SentMemory } from "../journal/records.js";
 import type { Sentences } from "../runtime/log.js";
 import type { Command } from "./command.js";
 
@@ -29,6 +30,8 @@ export interface Ending {
   readonly readBack?: RawValue | null;
   /** Epoch ms of the first POST. */
   readonly sentAt?: number | null;
+  /** The program ends, and no later start will end it. */
+  readonly isLast?: true;
   /** Its turn never came, so the journal has no record of it to close. */
   readonly waited?: true;
   /** The rule of the limits that prevented it. */
@@ -106,6 +109,17 @@ export const unsentEnding = (isStop: boolean): Ending =>
         "shutting_down",
         msg`The bridge stopped before it sent anything of this command. Send it again if it is still wanted.`,
       );
+
+/** A command that was sent, of which the journal could not write anything until the end of the program. */
+export const unrecordedEnding = (sent: SentMemory | null): Ending => ({
+  outcome: "unknown",
+  reason: null,
+  message: msg`The bridge stopped during the command, and its journal could not be written. So no later start reads it back. Check the actuator.`,
+  steps: sent?.steps ?? [],
+  requestId: sent?.request_id ?? null,
+  sentAt: sent?.sent_at ? Date.parse(sent.sent_at) : null,
+  isLast: true,
+});
 
 export const dryStop = (): Ending => ({
   outcome: "dry_run",

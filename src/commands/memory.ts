@@ -82,7 +82,7 @@ export function rememberedIn(book: Remembering, now: Now): readonly (readonly [s
 }
 
 /** What may have been sent of an open command; null if certainly nothing was. */
-function sentOf(run: Run): SentMemory | null {
+export function sentOf(run: Run): SentMemory | null {
   if (run.at === "checking" || run.at === "ordered") return null;
   const { command, reports, sentAt } = run;
   const facts = newestFacts(run);

@@ -99,7 +99,7 @@ export function endCommand(turn: Turn, command: Command, ending: Ending): void {
     endUncounted(turn, command, result);
     return;
   }
-  const isUrgent = command.wanted.type === "stop" && !command.isRecovered;
+  const isUrgent = ending.isLast === true || (command.wanted.type === "stop" && !command.isRecovered);
   conclude(turn, command, result, { command, isUrgent });
 }
 

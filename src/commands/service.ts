@@ -32,6 +32,8 @@ import { type CommandFacts, EarlierPhases, type PhaseTarget } from "./earlier-ph
 /** The shared allowance of targets that do not exist. */
 const unknownTargets = "commands to targets that do not exist";
 const marksEveryMs = 5_000;
+/** A little more than the shortest time between two tries of a journal that failed. */
+const journalTriedEveryMs = 1_100;
 const mostUnanswerable = 100;
 /** How far back the journal is searched for commands. */
 const recordedForMs = 12 * 3_600_000;
@@ -285,8 +287,9 @@ export class CommandService {
     });
     // Before anything that waits for a disk, so that nothing more is sent.
     this.commander.close();
-    this.commander.journalAgain();
+    this.commander.journalAgain({ isLast: true });
     await this.#lastOutcomes();
+    await this.#lastRecords();
     this.#noteDelivered();
   }
 
@@ -297,6 +300,18 @@ export class CommandService {
     while (this.commander.isBusy && clock.monotonic() < until) await clock.wait(50);
     // A slow disk may still hold results back after the last POST was abandoned.
     while (this.#isTelling && clock.monotonic() < until + 2_000) await clock.wait(50);
+  }
+
+  /** Tries once more to write what the journal could not, and ends here what it cannot write even then. */
+  async #lastRecords(): Promise<void> {
+    const { clock } = this.#parts;
+    if (!this.commander.lacksRecords) return;
+    await clock.wait(journalTriedEveryMs);
+    this.commander.journalAgain({ isLast: true });
+    await clock.wait(50);
+    this.commander.giveUp();
+    const until = clock.monotonic() + 2_000;
+    while (this.#isTelling && clock.monotonic() < until) await clock.wait(50);
   }
 
   #noteDelivered(): void {

@@ -9,12 +9,17 @@ import {
   type Lane,
   laneKey,
   type LaneInput,
+  note,
   type Now,
   openCommands,
+  type Run,
   type StepAnswer,
   targetOfLane,
   type Turn,
+  type Unrecorded,
 } from "./book.js";
+import { takenRecord } from "./checks.js";
+import { unrecordedEnding } from "./endings.js";
 import type { Arrived, Command } from "./command.js";
 import {
   commandFrom,
@@ -32,8 +37,8 @@ import { afterClockSet, type LimitInput } from "../limits/rules/entry.js";
 import { keptNow } from "../limits/rules/lease.js";
 import { nothingLimited, watchersOf } from "../limits/rules/settings.js";
 import { acknowledge, showProblem, unconfirmedAfterClockSet } from "./after-end.js";
-import { isRememberedOtherwise, recordLane, recordMemories, rememberedIn } from "./memory.js";
-import { abandon, countSurplus, endedBefore, flush, refuse, tick } from "./results.js";
+import { isRememberedOtherwise, recordLane, recordMemories, rememberedIn, sentOf } from "./memory.js";
+import { abandon, countSurplus, endCommand, endedBefore, flush, refuse, tick } from "./results.js";
 import { jumpMs } from "../runtime/clock.js";
 import { at, entries, having, without } from "../runtime/table.js";
 
@@ -77,7 +82,9 @@ function fold(turn: Turn, input: Exclude<Input, LaneInput>): void {
   else if (input.type === "abandoned") abandon(turn, input.one);
   else if (input.type === "tick") tick(turn, input.journalAvailable);
   else if (input.type === "surplus") countSurplus(turn, input);
-  else if (input.type === "unrecorded") for (const key of input.keys) recordLane(turn, key);
+  else if (input.type === "unrecorded") for (const one of input.lanes) recordAgain(turn, one);
+  else if (input.type === "given_up")
+    for (const { key, missing } of input.lanes) inLane(turn, key, endUnrecorded, missing);
   else if (input.type === "seen") onGuardInputs(turn, input.keys, input.weather);
   else if (input.type === "woke") {
     for (const [key, wake] of entries(turn.book.busy)) {
@@ -87,6 +94,23 @@ function fold(turn: Turn, input: Exclude<Input, LaneInput>): void {
       if (turn.limits.watched.has(key)) wakeWatchers(turn, key);
     }
   } else onClosing(turn);
+}
+
+/** First that a command was taken, where the journal has no record of it: without that the next start does not read it back. */
+function recordAgain(turn: Turn, { key, missing }: Unrecorded): void {
+  turn.key = key;
+  for (const command of takenIn(turn.book, key))
+    if (missing.includes(command.id)) note(turn, takenRecord(command), { quiet: true });
+  turn.key = "";
+  recordLane(turn, key);
+}
+
+/** Ends commands that were left to the next start, which will not know of them. */
+function endUnrecorded(turn: Turn, missing: readonly string[]): void {
+  const { left } = turn.lane;
+  const isMissing = ({ command }: Run) => missing.includes(command.id);
+  turn.lane.left = left.filter((run) => !isMissing(run));
+  for (const run of left) if (isMissing(run)) endCommand(turn, run.command, unrecordedEnding(sentOf(run)));
 }
 
 type Seen = Extract<LimitInput, { readonly type: "seen" }>;
@@ -247,6 +271,12 @@ export function openIn({ busy, lanes }: Book): readonly Command[] {
 
 const isLaneOf = (code: string, key: string): boolean =>
   key.startsWith(`${code} `) && targetOfLane(key).code === code;
+
+/** Commands of the lane that have no result yet. */
+export function takenIn({ lanes }: Book, key: string): readonly Command[] {
+  const lane = at(lanes, key) ?? emptyLane;
+  return [...openCommands(lane), ...lane.left.map(({ command }) => command)];
+}
 
 /** The controller's lanes that await a pushed value of the address, or exactly this value. */
 export function awaiting(

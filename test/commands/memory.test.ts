@@ -190,7 +190,7 @@ class Run {
     this.#feed({ type: "tick", journalAvailable: this.#isDiskWorking });
     if (!this.#isDiskWorking || !this.isUnrecorded) return;
     this.isUnrecorded = false;
-    this.#feed({ type: "unrecorded", keys: [key] });
+    this.#feed({ type: "unrecorded", lanes: [{ key, missing: [] }] });
   }
 
   #poll(raw: string): void {

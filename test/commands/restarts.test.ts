@@ -2,10 +2,11 @@ import { describe, expect, it } from "vitest";
 import { payloadKey } from "../../src/commands/payload.js";
 import { abandonedFrom, lanesFrom } from "../../src/commands/restore.js";
 import { stepsOf } from "../../src/greenhouse/command/plan.js";
+import { History } from "../../src/journal/history.js";
 import type { LaneMemory, OpenCommand, RememberedLane } from "../../src/journal/records.js";
 import { restored } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";
-import { fan, ignored, roofBench } from "./benches.js";
+import { fan, ignored, roofBench, stopBench } from "./benches.js";
 
 const notKnown = { id: "a", steps: [], is_accepted: false, request_id: null, sent_at: null };
 
@@ -272,6 +273,57 @@ describe("the outcome of a command of this run while the journal cannot write", 
     bench.journalProblem = "the disk is full";
     expect(await bench.run("open")).toMatchObject({ outcome: "refused", reason: "journal_unavailable" });
     expect(bench.values()).toEqual([]);
+  });
+});
+
+describe("a stop that was sent while the journal could not write", () => {
+  /** Accepted, and not shown yet. */
+  async function stopped(): Promise<CommandBench> {
+    const bench = stopBench();
+    bench.platform.onWrite = ignored;
+    bench.journalProblem = "the disk is full";
+    await bench.play('{"command":"stop","id":"a"}', 5_000);
+    expect(bench.values()).toEqual(["109=00000100"]);
+    return bench;
+  }
+
+  /** What the next start finds of it, by the journal alone. */
+  function left(bench: CommandBench): OpenCommand | undefined {
+    const history = new History();
+    for (const [seq, record] of bench.records.entries())
+      history.add({ seq, at: new Date(0).toISOString(), mono: 0, boot: "b", clock_synced: true, ...record });
+    return history.parts().open.find(({ taken }) => taken.id === "a");
+  }
+
+  it("comes into the journal once that can be written again, as one that the next start reads back", async () => {
+    const bench = await stopped();
+    bench.journalProblem = null;
+    await bench.journalAgain();
+    expect(left(bench)).toMatchObject({ taken: { command: "stop" }, sent: { steps: [{ attempts: 1 }] } });
+    const before = bench.records.length;
+    await bench.journalAgain();
+    expect(bench.records).toHaveLength(before);
+  });
+
+  it("comes into the journal as the program ends, which has not noticed yet that it can be written again", async () => {
+    const bench = await stopped();
+    bench.journalProblem = null;
+    bench.journalAvailable = false;
+    bench.commander.close();
+    bench.commander.journalAgain({ isLast: true });
+    await bench.clock.advance(0);
+    expect(left(bench)).toMatchObject({ sent: { steps: [{ address: "109", attempts: 1 }] } });
+    expect(bench.results).toEqual([]);
+  });
+
+  it("ends as the program does where the journal takes nothing until then, as no later start knows of it", async () => {
+    const bench = await stopped();
+    bench.commander.close();
+    bench.commander.journalAgain({ isLast: true });
+    await bench.clock.advance(0);
+    bench.commander.giveUp();
+    await bench.clock.advance(0);
+    expect(bench.results).toMatchObject([{ id: "a", outcome: "unknown", steps: [{ attempts: 1 }] }]);
   });
 });
 
