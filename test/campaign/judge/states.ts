@@ -28,12 +28,14 @@ export const words: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Checks that a register held the value of each `json` when it was read. */
-function truths({ messages, held, clockOffsets }: History, point: Point): readonly Breach[] {
+function truths(history: History, point: Point): readonly Breach[] {
+  const { messages, held, clockOffsets } = history;
   const { topic, code } = point;
+  const isSending = sendingIn(history, point);
   const registers = point.registers.map((one) => held.get(`${code}/${one}`) ?? []);
   return messages
     .filter((one) => one.topic === `${topic}/json` && one.payload !== "")
-    .flatMap(({ at, index, payload }) => {
+    .flatMap(({ at, payload }) => {
       const { value, state, read_at: readAt } = fields(payload);
       if (typeof value !== "string" || typeof readAt !== "string") return [];
       const told = Date.parse(readAt);
@@ -42,23 +44,30 @@ function truths({ messages, held, clockOffsets }: History, point: Point): readon
       );
       if (!wasSo) return [wrong(at, `${topic} says ${value} read at ${readAt}; no register held it then`)];
       const word = words[value];
-      // While a command is open the state stays the same, but the value follows each read.
-      const isOpen = () => phaseBefore(messages, topic, index) !== "done";
-      return word === undefined || word.includes(textOf(state)) || isOpen()
+      // While a command sends its steps the state stays the same, but the value follows each read.
+      return word === undefined || word.includes(textOf(state)) || isSending(at)
         ? []
         : [wrong(at, `${topic} calls ${value} ${textOf(state)}`)];
     });
 }
 
+/** Messages and records of one moment may be apart by this much. */
+const apartMs = 500;
+
 /**
- * The phase of the newest command shown before a message; `done` without one. A command may end in the same
- * millisecond, so the order of two messages is not taken from their times.
+ * Whether a command may be between its first POST and its end. The topic `/command` would not do: a newer command that
+ * is refused shows `done` there while an older one goes on.
  */
-function phaseBefore(messages: readonly Seen[], topic: string, index: number): string {
-  const newest = messages.findLast(
-    (one) => one.index < index && one.topic === `${topic}/command` && one.payload !== "",
-  );
-  return newest === undefined ? "done" : textOf(fields(newest.payload)["phase"]);
+function sendingIn({ journal }: History, { id: actuator, code }: Point): (at: number) => boolean {
+  const [begun, ended] = [new Map<string, number>(), new Map<string, number>()];
+  for (const { at, record } of journal) {
+    const { type, controller, result } = record;
+    if (controller !== code || record["actuator"] !== actuator) continue;
+    if (type === "step_sent" && !begun.has(textOf(record["id"]))) begun.set(textOf(record["id"]), at);
+    if (type === "result") ended.set(textOf((result as Readonly<Record<string, unknown>>)["id"]), at);
+  }
+  return (at) =>
+    [...begun].some(([id, from]) => at >= from - apartMs && at <= (ended.get(id) ?? Infinity) + apartMs);
 }
 
 const heldAround = (register: readonly Held[], value: string, readAt: number): boolean =>
