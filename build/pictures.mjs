@@ -273,7 +273,9 @@ async function trend(browser, language) {
     await wait(1_000);
     const second = page.locator("dialog select").last();
     await second.selectOption({ index: 2 });
-    await wait(1_500);
+    // The legend has the time, then each curve.
+    await page.locator("dialog .u-legend .u-series").nth(2).waitFor({ timeout: 60_000 });
+    await wait(500);
     await take("trend");
   });
   await end(demo);
