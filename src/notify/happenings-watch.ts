@@ -129,7 +129,7 @@ export class HappeningsWatch {
   #letGo(about: About, restrictions: Actuator["restrictions"]): void {
     const key = `${about.controller}/${about.actuator}`;
     const rules = this.#holding.get(key);
-    // The platform has not yet shown the actuator for the first time.
+    // No limits were shown for the actuator yet, so nobody knows what guards hold.
     if (rules === undefined || restrictions === undefined) return;
     const names = new Set(restrictions?.allowed.because.map(({ rule }) => rule));
     const still = rules.filter((rule) => names.has(rule));

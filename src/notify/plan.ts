@@ -288,7 +288,7 @@ const worstIn = (alarms: readonly ShownAlarm[]): Severity =>
 const isWorse = ({ type, severity }: ShownAlarm, told: Told, worst: Severity): boolean =>
   type === "flood" ? ranks[worst] > ranks[told.worst ?? "error"] : ranks[severity] > ranks[told.severity];
 
-/** Whether it is on, not acknowledged, and not sent at its present severity. */
+/** Whether it is on, not acknowledged, judged by this run, and not yet sent as at least as bad. */
 const isNews = (alarm: ShownAlarm | undefined, told: Told | undefined, worst: Severity): boolean =>
   alarm !== undefined && isUnseen(alarm) && !isToldOf(alarm, told, worst);
 
