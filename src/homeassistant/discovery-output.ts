@@ -66,7 +66,7 @@ const repeatAfterMs = 30_000;
 export type Gate =
   /** None, as it is not announced yet; or all. */
   | { readonly type: "shut" | "open" }
-  /** Only states that are the same as in `known`; others wait for the newer announcement. */
+  /** Only states of items that are announced as in `known`; those of others wait for the newer announcement. */
   | { readonly type: "behind"; readonly known: Controller }
   /** None, and none may be emptied: the controller was removed for good, and its announcement still stands. */
   | { readonly type: "leaving" };
@@ -224,7 +224,7 @@ export class DiscoveryOutput {
     if (!this.#isPaused) this.#later(this.#at(this.#bridgeTopic).announce, 0);
   }
 
-  /** All readings of a controller were asked for once, so its first message need not wait for more. */
+  /** Everything of a controller was asked for once, so its first message need not wait for more. */
   onTried(code: string): void {
     const { announce, held } = this.#of(code);
     if (!held.isOwn && !this.#isPaused) this.#later(announce, 0);
@@ -561,7 +561,7 @@ export function visible(gate: Gate, shown: Controller | undefined, after: Contro
 
 /**
  * Whether two states of a controller have the same announcement. It runs for every change of every controller, so it
- * compares references and builds nothing.
+ * compares references and a few fields, and builds nothing.
  */
 export const announcesTheSame = (before: Wanter, after: Wanter): boolean =>
   before === after ||
