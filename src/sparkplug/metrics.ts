@@ -193,7 +193,7 @@ export function deviceMetrics({ controller, alarms, results }: Picture): readonl
   ];
 }
 
-/** The content of a data message; or that only a birth can say it, as a metric came, went or changed its type. */
+/** The content of a data message; or that only a birth can say it, as a metric came, went or changed its kind. */
 export type Difference =
   { readonly type: "birth" } | { readonly type: "data"; readonly metrics: readonly Metric[] };
 

@@ -118,7 +118,7 @@ export function onRebirthRequest(session: Session): void {
   if (session.isBorn) session.isRebirthAsked = true;
 }
 
-/** Schedules a birth if a device came or only a birth can show the change; otherwise its data, or nothing. */
+/** Schedules a birth or death if a device came or went, a birth if only that shows the change, else its data. */
 export function onDeviceChange(session: Session, name: string, isAlive: boolean, needsBirth: boolean): void {
   const device = session.devices.get(name) ?? { isAlive, isBorn: false, isGone: false, restsUntil: null };
   session.devices.set(name, device);
