@@ -105,7 +105,10 @@ export const withStrings = (text: Text, change: (text: string) => string): Text 
     ? change(text)
     : text.withValues((value) => (typeof value === "number" ? value : withStrings(value, change)));
 
-/** The text with each inserted string changed, also in nested sentences; the sentence's own words stay. */
+/**
+ * The text with each inserted string changed, also in nested sentences. A sentence's own words stay, except the foreign
+ * text of `byCode`.
+ */
 export function withTexts(text: Text, change: (text: string) => string): Text {
   if (typeof text === "string") return change(text);
   const { parts, values, template, named } = text;
