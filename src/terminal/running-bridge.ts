@@ -72,7 +72,7 @@ export const askAtSocket = <Answer>(
 /** A busy small computer needs a while to check a password. */
 const besideMs = 5_000;
 
-/** `withBroker` for the broker of a bridge that may not run. */
+/** `withBroker` for the broker of a bridge that perhaps does not run; a link that fails becomes `NotAsked`. */
 async function besideBridge<Answer>(
   configuration: Configuration,
   work: (client: BrokerClient) => Promise<Answer | NotAsked>,
