@@ -5,7 +5,7 @@ import type { Feature } from "../feature/feature.js";
 const keys = {};
 const code = lazy(() => import("./watch.js"));
 
-/** The feature `run_time`: how long actuators were on. */
+/** The feature `runTime`: how long actuators were on. */
 export const runTime = {
   keys,
   load: () => code(),
