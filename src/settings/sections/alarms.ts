@@ -3,7 +3,7 @@ import { z } from "zod";
 import { sensorKinds } from "../../greenhouse/sensors.js";
 import { decimal, duration, expecting, expectingOneOf, map, named, optional, section } from "../values.js";
 
-/* The range in which readings are normal. Their order is checked by rules between keys. */
+/* The limits between which readings are normal. A rule between keys checks the order of the limits. */
 
 const limit = () => {
   const error = expecting(msg`a number, or false for none`);
