@@ -102,7 +102,7 @@ function namedIn(names: Readonly<Record<string, string>> | undefined, counts: Co
   return name === undefined || state === undefined ? null : { name, counts: { [state]: counts[state] ?? 0 } };
 }
 
-/** Counts by state. Unknown ones count only if none of them was seen before the outage. */
+/** Counts by state. Of the unknown ones only those count that were not seen before the outage. */
 function knownOf(counts: Counts, last: LastSeen | undefined): Counts {
   const unseen = (counts["stale"] ?? 0) - countOf(last?.states ?? {});
   const known = Object.entries(counts).filter(([state]) => state !== "stale");

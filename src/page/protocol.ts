@@ -326,7 +326,7 @@ interface Commanded {
   readonly result: CommandResult | null;
 }
 
-/** When a guard holds: until its value is back beyond `clear_at` for `clear_after_s`. */
+/** When a guard holds: until its value has no longer been beyond `clear_at` for `clear_after_s`. */
 export interface GuardView {
   readonly condition: GuardCondition["type"];
   readonly clear_at: number | null;

@@ -62,7 +62,7 @@ function inputOf(input: string, { weather, sensors, actuators }: Named): { name:
 
 const isNumber = (value: unknown): value is number => typeof value === "number";
 
-/** The word for a value beyond its limit, not yet back beyond `clear_at`, or back and waiting. */
+/** The word for a value beyond its limit, not yet back at `clear_at`, or back and waiting. */
 function numberWord(isBelow: boolean, isBeyond: boolean, isBack: boolean): Word {
   if (isBack) return isBelow ? "guard_waits_high" : "guard_waits_low";
   if (isBeyond) return isBelow ? "guard_below" : "guard_above";

@@ -54,7 +54,7 @@ function sortHouses({ controllers, kinds }: Overview): readonly Item[] {
   const items = Object.entries(controllers).filter(([, { kind }]) => kind === "greenhouse");
   const values = items.flatMap(([, row]) => numberIn(mainOf(row, kinds)) ?? []);
   const middle = middleOf(values);
-  // Smaller differences are ignored, so that tiles do not keep moving.
+  // Differences count in steps of 2, so that tiles do not keep moving.
   const awayOf = (row: OverviewRow) =>
     Math.round(Math.abs((numberIn(mainOf(row, kinds)) ?? middle) - middle) / 2);
   return items.sort(
