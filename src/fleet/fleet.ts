@@ -241,7 +241,7 @@ export class Fleet {
     return this.#accounts.get(name)?.goBack() ?? false;
   }
 
-  /** Gives up the former configuration of an account, as the new one works. */
+  /** Forgets an account's former configuration: the new one has come up, or nothing can be taken back any more. */
   settle(name: string): void {
     this.#accounts.get(name)?.settle();
   }
