@@ -115,7 +115,7 @@ function begins(condition: GuardCondition, value: Value): boolean {
   }
 }
 
-/** Whether it goes on with this value once begun; for thresholds until the value is back beyond `clear_at`. */
+/** Whether it goes on with this value once begun; for thresholds as long as the value is beyond `clear_at`. */
 function goesOn(condition: GuardCondition, value: Value): boolean {
   if (condition.type === "above") return Number(value) > condition.clearAt;
   if (condition.type === "below") return Number(value) < condition.clearAt;
