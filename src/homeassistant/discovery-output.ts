@@ -2,6 +2,7 @@ import type { Core, Running } from "../feature/core.js";
 import type { Configured } from "../feature/feature.js";
 import type { Actuator, Controller, Parameter, RunningStatus, Sensor } from "../greenhouse/model.js";
 import { Rest } from "../runtime/clock.js";
+import { ignored } from "../runtime/failures.js";
 import { withDeadline } from "../runtime/file-system.js";
 import type { Tell } from "../language/words.js";
 import { Schedule } from "../runtime/schedule.js";
@@ -40,7 +41,8 @@ interface DiscoveryMessage {
 }
 
 const spacingMs = 5;
-const pauseAfterRefusalMs = 1_000;
+/** As many messages may be without an acknowledgement, which takes its time in a slow network. Each is large. */
+const mostOnTheirWay = 4;
 /** The shortest time between two messages on one discovery topic. */
 const sameTopicGapMs = 3_000;
 /** A new controller's first message waits at most this long for its sensors, which follow within moments. */
@@ -79,6 +81,8 @@ interface Device extends Known {
   /** Whether the broker has its announcement, as far as this link has shown; its states wait for that. */
   isStanding: boolean;
   publishedAt: number;
+  /** Hash of the text that is not acknowledged yet; its echo may come before the acknowledgement. */
+  pendingHash: string | null;
   readonly announce: Task;
   readonly takenIn: Task;
   readonly repeat: Task;
@@ -95,10 +99,20 @@ type DiscoveryCore = Pick<Core, "clock" | "random" | "log" | "isOneOfMany" | "fi
   };
 };
 
+/** What became of an announcement. */
+type Outcome = Awaited<ReturnType<Core["retained"]["announce"]>>;
+
+/** An announcement as it was begun. */
+interface Begun {
+  readonly step: Step;
+  readonly wanter: Wanter;
+  readonly withdrawn: Device["withdrawn"];
+}
+
 /**
  * Keeps the announcements true: one retained message for each controller and one for the bridge. Each message changes
- * what the broker holds into what is wanted. They go out one by one, each after the broker acknowledged the one before,
- * so that thousands do not flood the link.
+ * what the broker holds into what is wanted. They go out one by one, and the next one waits while several are not
+ * acknowledged, so that thousands do not flood the link.
  */
 export class DiscoveryOutput {
   /** Decides which states may be published before and while an announcement changes. */
@@ -132,8 +146,10 @@ export class DiscoveryOutput {
   readonly #unheard = new Set<string>();
   /** Those of them that the next subscription includes. */
   readonly #unasked = new Set<string>();
-  /** Hash of the text that is not acknowledged yet; its echo may come before the acknowledgement. */
-  #pendingHash: string | null = null;
+  /** Devices whose message the broker has not answered yet; each promise ends after what follows from the answer. */
+  readonly #onTheirWay = new Map<Device, Promise<void>>();
+  /** Ends the wait for one of these answers. */
+  #onAnswered: () => void = ignored;
   #isPaused = true;
   readonly #rest: Rest;
   #removedAt = -Infinity;
@@ -175,6 +191,7 @@ export class DiscoveryOutput {
         await first.key(signal);
       }
     }
+    await this.#allAnswered();
   }
 
   /** The link to the broker is up, for the first time or again: the broker may have forgotten or kept anything. */
@@ -270,7 +287,7 @@ export class DiscoveryOutput {
     const hash = digest(payload);
     const known = this.#devices.get(topic);
     // Most are echoes of our own and need not be parsed.
-    if (known !== undefined && (hash === known.held.hash || hash === this.#pendingHash)) {
+    if (known !== undefined && (hash === known.held.hash || hash === known.pendingHash)) {
       this.#scanned.add(topic);
       this.#deleted.delete(topic);
       this.#stand(known);
@@ -311,7 +328,12 @@ export class DiscoveryOutput {
     this.#later(this.#onSettled, 0);
   };
 
-  readonly #onSettled = (): void => this.#later(this.#states, takenInMs);
+  readonly #onSettled = async (): Promise<void> => {
+    await this.#allAnswered();
+    this.#later(this.#states, takenInMs);
+  };
+
+  readonly #allAnswered = async (): Promise<void> => void (await Promise.all(this.#onTheirWay.values()));
 
   readonly #states = (): void => {
     for (const listener of this.#birthListeners) listener();
@@ -359,16 +381,23 @@ export class DiscoveryOutput {
     return overdue.length > 0;
   }
 
+  /** Begins to announce a device as soon as few enough messages are without an answer; it does not wait for its own. */
   async #announce(device: Device, signal: AbortSignal): Promise<void> {
-    const waitMs = device.publishedAt + sameTopicGapMs - this.#now();
-    if (this.#deleted.has(device.topic)) this.#open(device, "held");
+    while (this.#onTheirWay.size >= mostOnTheirWay)
+      await new Promise<void>((resolve) => (this.#onAnswered = resolve));
+    const isOnItsWay = this.#onTheirWay.has(device);
+    const waitMs = (isOnItsWay ? this.#now() : device.publishedAt) + sameTopicGapMs - this.#now();
+    // The link was lost meanwhile, and the next one announces everything.
+    if (this.#isPaused) this.#later(device.announce, 0);
+    else if (this.#deleted.has(device.topic)) this.#open(device, "held");
     else if (waitMs > 0) this.#later(device.announce, waitMs);
-    else
-      await this.#reconcile(device, signal).catch((error: unknown) => {
-        const name = nameOf(device);
-        this.#core.log.error({ err: error, device: name }, `cannot announce ${name} to Home Assistant`);
-        this.#open(device, "held");
-      });
+    else await this.#reconcile(device, signal).catch((error: unknown) => this.#onFailure(device, error));
+  }
+
+  #onFailure(device: Device, error: unknown): void {
+    const name = nameOf(device);
+    this.#core.log.error({ err: error, device: name }, `cannot announce ${name} to Home Assistant`);
+    this.#open(device, "held");
   }
 
   /**
@@ -376,16 +405,62 @@ export class DiscoveryOutput {
    * another one.
    */
   async #reconcile(device: Device, signal: AbortSignal): Promise<void> {
-    const { withdrawn } = device;
+    const { topic, code, withdrawn } = device;
+    const { retained, clock } = this.#core;
     const wanter = this.#wanter(device);
     const step = nextStep(device, wanter, this.#patience, this.#settings);
     device.isForced = false;
-    if (step === null) this.#open(device, "held");
-    else if (!(await this.#publish(device, step, signal))) this.#force(device, retryMs);
-    else {
+    if (step === null) {
+      this.#open(device, "held");
+      return;
+    }
+    await this.#withdrawals.note(topic, code, step.gone, clock.now());
+    device.pendingHash = step.hash;
+    const begun = { step, wanter, withdrawn };
+    const answered = this.#answered(device, begun, retained.announce(topic, step.text), signal);
+    this.#onTheirWay.set(device, answered);
+    await this.#space(signal);
+  }
+
+  async #answered(
+    device: Device,
+    begun: Begun,
+    answer: Promise<Outcome>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      const outcome = await answer;
+      if (outcome === "taken") await this.#space(signal);
+      this.#onAnswer(device, begun, outcome);
+    } catch (error) {
+      this.#onFailure(device, error);
+    }
+    this.#onTheirWay.delete(device);
+    this.#onAnswered();
+  }
+
+  readonly #space = (signal: AbortSignal): Promise<void> =>
+    this.#core.clock.wait(spacingMs, signal).catch(ignored);
+
+  #onAnswer(device: Device, { step, wanter, withdrawn }: Begun, outcome: Outcome): void {
+    if (outcome === "taken") {
+      this.#refused.delete(device.topic);
       if (device.withdrawn === withdrawn) device.withdrawn = nothing;
       this.#onTaken(device, step, announcesTheSame(wanter, this.#wanter(device)));
+    } else {
+      if (outcome === "refused") this.#onRefused(device);
+      this.#force(device, retryMs);
     }
+    device.pendingHash = null;
+  }
+
+  /** States of a refused device wait no longer. */
+  #onRefused(device: Device): void {
+    const { topic } = device;
+    this.#open(device, "held");
+    const message = `the broker does not take the announcement of ${nameOf(device)}, which Home Assistant lacks until it does; see its access list and its packet limit`;
+    if (!this.#refused.has(topic)) this.#core.log.warn({ topic }, message);
+    this.#refused.add(topic);
   }
 
   /** The broker has the message; states of a newer controller wait for the next message. */
@@ -446,29 +521,6 @@ export class DiscoveryOutput {
     }
   }
 
-  /** Publishes a step; resolves to whether the broker took it. States of a refused device no longer wait. */
-  async #publish(device: Device, { text, hash, gone }: Step, signal: AbortSignal): Promise<boolean> {
-    const { retained, clock, log } = this.#core;
-    const { topic, code } = device;
-    await this.#withdrawals.note(topic, code, gone, clock.now());
-    this.#pendingHash = hash;
-    const outcome = await retained.announce(topic, text);
-    if (outcome === "taken") {
-      this.#refused.delete(topic);
-      await clock.wait(spacingMs);
-      return true;
-    }
-    this.#pendingHash = null;
-    if (outcome === "link lost") return false;
-    this.#open(device, "held");
-    const message = `the broker does not take the announcement of ${nameOf(device)}, which Home Assistant lacks until it does; see its access list and its packet limit`;
-    if (!this.#refused.has(topic)) log.warn({ topic }, message);
-    this.#refused.add(topic);
-    // The broker would refuse the others too.
-    await this.#rest.for(pauseAfterRefusalMs, signal);
-    return false;
-  }
-
   #wanter({ topic, code }: Device): Wanter {
     if (topic === this.#bridgeTopic) return "bridge";
     const isOf = code !== null && discoveryTopic(this.#settings.prefix, code) === topic;
@@ -494,6 +546,7 @@ export class DiscoveryOutput {
       gate: { type: "shut" },
       isStanding: true,
       publishedAt: -Infinity,
+      pendingHash: null,
       held: nothingHeld,
       withdrawn: nothing,
       isForced: false,

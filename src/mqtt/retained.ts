@@ -414,7 +414,7 @@ function fill(turn: Turn): void {
   const { kept, context } = turn;
   if (kept.link === "greeting") greet(turn);
   if (kept.link !== "up") return;
-  if (kept.announcements.size > 0) announceNext(turn);
+  if (kept.announcements.size > 0) announce(turn);
   while (kept.dueDocuments.size > 0 && kept.onTheirWay < mostDocuments)
     publishDocument(turn, kept.dueDocuments.take());
   for (const [key, { code, target, targetId }] of kept.again) {
@@ -462,18 +462,12 @@ function greet(turn: Turn): void {
   }
 }
 
-/**
- * Sends one announcement at a time, after the broker's answer to the one before: they are large, and readers take them
- * in slowly.
- */
-function announceNext(turn: Turn): void {
+/** Sends the announcements that are due: who announces has few on their way, and each topic one at a time. */
+function announce(turn: Turn): void {
   const { announcements, newest, failed } = turn.kept;
-  for (const topic of announcements.keys()) if (newest.get(topic)?.sort === "announcement") return;
   for (const [topic, payload] of announcements)
-    if (!isWaiting(failed.get(topic))) {
+    if (newest.get(topic)?.sort !== "announcement" && !isWaiting(failed.get(topic)))
       publish(turn, { topic, payload }, { sort: "announcement", code: null, qos: 1 });
-      return;
-    }
 }
 
 /** `urgent` passes a gate that is closed for the whole controller, or for what it is about. */

@@ -72,6 +72,27 @@ describe("connecting", () => {
     expect([messages.length, messages.at(-1)?.at]).toEqual([10_001, 50_000]);
   });
 
+  test("where each answer takes 45 ms, four announcements are on their way, and states follow the answer to their own", async () => {
+    const setup = start(..."ABCDEFGHI".split("").map((code) => house(code, "t1")));
+    setup.slow.answerMs = 45;
+    setup.output.onConnected();
+    const sent = await setup.take(1_000);
+    expect(sent.map(({ at }) => at)).toEqual([0, 5, 10, 15, 50, 55, 60, 65, 100, 105]);
+    expect(sent.at(0)?.topic).toBe(bridgeTopic);
+    const opened = (code: string) => setup.opened.find((one) => one.code === code)?.at;
+    expect(["A", "B", "C", "D"].map(opened)).toEqual([55, 60, 65, 100]);
+  });
+
+  test("what changes while an announcement is on its way is announced after the answer, not beside it", async () => {
+    const { output, slow, change, clock, take } = start(house("A", "t1"));
+    slow.answerMs = 9_000;
+    output.onConnected();
+    await clock.advance(1_000);
+    change("A", house("A", "t1", "t2"));
+    const times = (await take(30_000)).filter(({ topic }) => topic === topicOf("A")).map(({ at }) => at);
+    expect(times.slice(0, 2)).toEqual([5, 12_010]);
+  });
+
   test("stopping ends the run while it waits", async () => {
     const { stop } = await announced(5_000, house("A"));
     await expect(stop()).resolves.toBeUndefined();

@@ -85,6 +85,7 @@ function startAt(among: AskedBroker | null, saved: string | null, controllers: r
   const logged: string[] = [];
   const opened: { at: number; code: string | null; which: "held" | "all" }[] = [];
   const allowed = { removal: true, broker: true, refused: false, echo: false, platformHadTime: false };
+  const slow = { answerMs: 0 };
   const memory = { text: saved };
   const note = (_: unknown, text: string) => logged.push(text);
   const log = { ...silentLog, info: note, warn: note, error: note } as unknown as Logger;
@@ -95,7 +96,7 @@ function startAt(among: AskedBroker | null, saved: string | null, controllers: r
       if (allowed.refused) return Promise.resolve("refused");
       sent.push({ at: clock.monotonic(), topic, payload });
       if (allowed.echo) output.foreignDocument(topic, payload);
-      return Promise.resolve("taken");
+      return slow.answerMs === 0 ? Promise.resolve("taken") : clock.wait(slow.answerMs).then(() => "taken");
     },
     release: (code: string, isAll: boolean) =>
       opened.push({ at: clock.monotonic(), code, which: isAll ? "all" : "held" }),
@@ -144,7 +145,7 @@ function startAt(among: AskedBroker | null, saved: string | null, controllers: r
     return sent.splice(0);
   };
   return {
-    ...{ output, clock, logged, opened, memory, allowed, stop, take },
+    ...{ output, clock, logged, opened, memory, allowed, slow, stop, take },
     told: async (ms: number) => (await take(ms)).map(brief),
     /** Puts a controller into the mirror (or takes it out) and tells the output. */
     change: (code: string, after: Controller | undefined): void => {

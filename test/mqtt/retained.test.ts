@@ -191,14 +191,17 @@ describe("a topic of its own", () => {
 describe("announcements", () => {
   const announced = (topic: string): Input => ({ type: "announced", topic, payload: "text" });
 
-  it("go out one at a time, each after the answer to the one before", () => {
+  it("go out at once, each with an end of its own; on one topic each after the answer to the one before", () => {
     const { said, give, last } = folding();
     expect(said(announced("h/a"))).toEqual(["h/a=text"]);
-    expect(said(announced("h/b"))).toEqual([]);
-    const { outcomes, publish } = give(ended(last(), null));
-    expect([outcomes, publish.map(({ topic }) => topic)]).toEqual([
-      [{ topic: "h/a", outcome: "taken" }],
-      ["h/b"],
+    const first = last();
+    expect(said(announced("h/b"))).toEqual(["h/b=text"]);
+    expect(said({ type: "announced", topic: "h/a", payload: "newer" })).toEqual([]);
+    expect(give(ended(last(), null)).outcomes).toEqual([{ topic: "h/b", outcome: "taken" }]);
+    const { outcomes, publish } = give(ended(first, null));
+    expect([outcomes, publish.map(({ topic, payload }) => [topic, payload])]).toEqual([
+      [],
+      [["h/a", "newer"]],
     ]);
   });
 
