@@ -1,7 +1,8 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { errors } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { endpointOf, openSocket } from "../../src/runtime/connecting.js";
+import { connectorOver, endpointOf, openSocket } from "../../src/runtime/connecting.js";
 import { type Found, NameError } from "../../src/runtime/host-names.js";
 import { silentPort } from "../support/silent-port.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -132,6 +133,30 @@ describe("a connection to a host", () => {
     const opened = open(port, names, clock, given.signal);
     given.abort();
     expect([await opened, clock.pendingTimers]).toEqual(["Error: given up", 0]);
+  });
+});
+
+describe("a connection for undici", () => {
+  const connected = async (): Promise<Socket> => {
+    const port = String(await listener("127.0.0.1"));
+    const names = namesWith({ kept: ["127.0.0.1"], newer: null });
+    const connect = connectorOver(() => undefined, { names, connectMs: 5_000 });
+    return new Promise((resolve, reject) => {
+      const target = { hostname: "platform.example", port, protocol: "http:" };
+      connect(target, (...[error, socket]) => (error === null ? resolve(socket) : reject(error)));
+    });
+  };
+
+  it.each([
+    ["no text of a stack is made where it is only no longer wanted", errors.InformationalError, "reset"],
+    ["any other error keeps its stack", Error, expect.stringContaining("connecting.test")],
+  ])("%s", async (_, Ending, stack) => {
+    const socket = await connected();
+    const ended = once(socket, "error");
+    const error = new Ending("reset");
+    socket.destroy(error);
+    await ended;
+    expect(error.stack).toEqual(stack);
   });
 });
 
