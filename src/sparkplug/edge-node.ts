@@ -77,12 +77,25 @@ const settleMs = 5_000;
  */
 const forgedAfterMs = 1_000;
 
+/** The parts of the core that it needs. */
+type NodeCore = Pick<Core, "version" | "clock" | "gaps" | "random" | "log" | "file"> & {
+  readonly mirror: {
+    readonly store: Core["mirror"]["store"];
+    readonly inventory: Pick<Core["mirror"]["inventory"], "isKnown">;
+    readonly watch: Pick<Core["mirror"]["watch"], "state">;
+  };
+  readonly commands: Pick<Core["commands"], "onSurplus"> & {
+    readonly commander: Pick<Core["commands"]["commander"], "submit">;
+    readonly limits: { readonly alarms: Pick<Core["commands"]["limits"]["alarms"], "list" | "set"> };
+  };
+};
+
 /**
  * The bridge as a Sparkplug edge node, with a connection that lives as long as `run`. The session decides which message
  * is due, the metrics what it contains.
  */
 export class EdgeNode {
-  readonly #core: Core;
+  readonly #core: NodeCore;
   readonly #settings: SparkplugSettings;
   /** Keeps the number of the newest CONNECT. */
   readonly #memory: TextFile;
@@ -100,7 +113,7 @@ export class EdgeNode {
   #settlesAt: number | null = null;
   #deathSeenAt: number | null = null;
 
-  constructor(core: Core, settings: SparkplugSettings, broker: Access) {
+  constructor(core: NodeCore, settings: SparkplugSettings, broker: Access) {
     const { clock, mirror, commands } = core;
     const { alarms } = commands.limits;
     this.#core = core;

@@ -1,7 +1,6 @@
 import anyAscii from "any-ascii";
 import { onTestFinished } from "vitest";
 import type { CommandRequest } from "../../src/commands/command.js";
-import type { Core } from "../../src/feature/core.js";
 import type { PlatformState } from "../../src/greenhouse/model.js";
 import { type Clock, systemClock } from "../../src/runtime/clock.js";
 import { seededRandom } from "../../src/simulator/faults.js";
@@ -83,7 +82,12 @@ export function edgeNodeAt(url: string, options: BenchOptions = {}) {
       },
     },
     commands: {
-      commander: { submit: (request: CommandRequest) => submitted.push(request) },
+      commander: {
+        submit: (request: CommandRequest) => {
+          submitted.push(request);
+          return { id: request.givenId ?? "", isTaken: true };
+        },
+      },
       onSurplus: () => undefined,
       limits: {
         alarms: {
@@ -97,7 +101,7 @@ export function edgeNodeAt(url: string, options: BenchOptions = {}) {
       read: () => Promise.resolve(memory.text),
       write: (text: string) => Promise.resolve(void (memory.text = text)),
     }),
-  } as unknown as Core;
+  };
   const node = new EdgeNode(
     core,
     { enabled: true, group: "greenhouses", node: "greenhouse2mqtt", primary_host: primaryHost },
