@@ -221,6 +221,8 @@ export default defineConfig({
     search: {
       provider: "local",
       options: {
+        // What maintainers read would stand before what a user looks for.
+        _render: (text, env, md) => (/(?:^|\/)inside\//.test(env.relativePath) ? "" : md.render(text, env)),
         locales: {
           zh: {
             translations: {
