@@ -17,9 +17,9 @@ import type { Evidence } from "./endings.js";
  * pushes a value of it, and a last time at the very end. All instants are monotonic ms.
  */
 
-/** The shortest pause between reads after pushes of the wanted value. */
+/** The shortest pause between reads after pushes of the wanted value, and after the first poll that shows it. */
 const wantedGapMs = 1_000;
-/** The same for any other pushed value, which decides nothing. */
+/** The same for any other pushed value, which decides nothing, and for further polls that show the wanted one. */
 const otherGapMs = 10_000;
 const recoveredEveryMs = 10_000;
 /** How long a command of an earlier run waits for its first read. */
@@ -121,10 +121,16 @@ function nextDue(
 export const nextReadAt = ({ dueAt, pushedAt }: ReadBack): number => Math.min(dueAt, pushedAt ?? dueAt);
 
 /** A pushed value is a reason to read, never evidence. */
-export function withPushed(one: ReadBack, raw: RawValue, isWanted: boolean): ReadBack {
-  const at = one.readAt + (isWanted ? wantedGapMs : otherGapMs);
+export const withPushed = (one: ReadBack, raw: RawValue, isWanted: boolean): ReadBack => ({
+  ...withSeen(one, isWanted),
+  pushed: raw,
+});
+
+/** A value from elsewhere makes a read before `dueAt` worthwhile, a telling one sooner. */
+export function withSeen(one: ReadBack, isTelling: boolean): ReadBack {
+  const at = one.readAt + (isTelling ? wantedGapMs : otherGapMs);
   const sooner = one.pushedAt !== null && one.pushedAt <= at ? one.pushedAt : at;
-  return { ...one, pushed: raw, pushedAt: sooner };
+  return { ...one, pushedAt: sooner };
 }
 
 /**

@@ -24,7 +24,7 @@ import {
 } from "./book.js";
 import { advance, checkedAddresses, journalSending, takenRecord, urgentWaitsMs } from "./checks.js";
 import type { Command, Interrupted } from "./command.js";
-import { isContradicted, nextReadAt, recoveredReadBack, withPushed } from "./confirm.js";
+import { isContradicted, nextReadAt, recoveredReadBack, withPushed, withSeen } from "./confirm.js";
 import { samePayloadMs } from "./intake.js";
 import {
   cutBetween,
@@ -144,15 +144,24 @@ export function enter(turn: Turn, command: Command): void {
   if (!command.isOfFlood) note(turn, takenRecord(command, command.dryRun ? { dry_run: true } : {}));
 }
 
-/** Notes a read of what is being confirmed, also one with another purpose. */
+/**
+ * Notes a read of what is being confirmed, also one with another purpose. A poll that shows the value is a reason to read,
+ * never evidence.
+ */
 function noteNewest(turn: Turn, target: Actuator | Register): void {
   const { confirming } = turn.lane;
   if (confirming?.at !== "confirming") return;
-  const { readBack } = confirming;
+  const { command, readBack, after, token } = confirming;
   const register = "settings" in target ? target.registers[readBack.address ?? ""] : target;
-  if (register === undefined || register.startedAt < readBack.from || register.raw === readBack.newest)
-    return;
-  turn.lane.confirming = { ...confirming, readBack: { ...readBack, newest: register.raw } };
+  if (register === undefined || register.startedAt < readBack.from) return;
+  const { raw } = register;
+  const isNews = raw !== readBack.newest;
+  const noted = isNews ? { ...readBack, newest: raw } : readBack;
+  // The first read of its own comes soon anyway, and while one is under way, the value most likely comes from that.
+  const isBetweenReads = token === null && readBack.readAt > -Infinity;
+  if (isBetweenReads && shows(command.settings, readBack.step, raw))
+    confirm(turn, confirming, withSeen(noted, isNews), after);
+  else if (isNews) turn.lane.confirming = { ...confirming, readBack: noted };
 }
 
 function onPushed(turn: Turn, address: string, raw: RawValue): void {

@@ -151,6 +151,39 @@ describe("the path of a command", () => {
     expect(bench.values()).toEqual(["101=10100", "101=45"]);
   });
 
+  it("a poll that shows the value is a reason to read it back at once", async () => {
+    const bench = fanBench();
+    bench.platform.onWrite = ignored;
+    await bench.play("on", 20_000);
+    bench.platform.registers.set("140", "1010");
+    bench.polled("140", "1010");
+    await bench.clock.advance(1_500);
+    expect(bench.outcomes).toEqual({ c1: "confirmed" });
+  });
+
+  it("a poll that goes on showing the value is asked about again, as a read in between may have failed", async () => {
+    const bench = fanBench();
+    bench.platform.onWrite = ignored;
+    await bench.play("on", 20_000);
+    bench.platform.registers.set("140", "1010");
+    bench.platform.onRead = () => platformError({ kind: "unreachable", sent: false });
+    bench.polled("140", "1010");
+    await bench.clock.advance(2_000);
+    bench.platform.onRead = null;
+    bench.polled("140", "1010");
+    await bench.clock.advance(10_500);
+    expect(bench.outcomes).toEqual({ c1: "confirmed" });
+  });
+
+  it("a poll that shows the value proves nothing", async () => {
+    const bench = fanBench();
+    bench.platform.onWrite = ignored;
+    await bench.play("on", 20_000);
+    bench.polled("140", "1010");
+    await bench.clock.advance(400_000);
+    expect(bench.outcomes).toEqual({ c1: "unconfirmed" });
+  });
+
   it("never connected is no POST that has to be read back: the next command may find its value there", async () => {
     const bench = fanBench();
     bench.platform.connects = () => platformError({ kind: "unreachable", sent: false });
