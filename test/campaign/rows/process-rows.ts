@@ -212,8 +212,9 @@ export const diskRows: readonly Row[] = [
       await world.bridge.stop();
       remount(world, "ro");
       await world.bridge.start();
-      // The embedded broker starts with the bridge, which takes time on a busy machine.
-      await comesTrue(() => world.watch.isConnected, 30_000);
+      // A start takes time on a busy machine, and commands sent before it get no answer.
+      const isOnline = () => world.watch.latest("greenhouse/bridge/state") === "online";
+      await comesTrue(() => world.watch.isConnected && isOnline(), 30_000);
       await wait(4_000);
     },
     end: async (world) => {
