@@ -3,55 +3,84 @@ import { abortReason, type Clock } from "./clock.js";
 
 /* When something is due, how much may start in a minute, and how much may run at once. */
 
+interface Due<Key> {
+  readonly key: Key;
+  readonly at: number;
+  /** Grows with each; of two that are due at once the older one goes first. */
+  readonly number: number;
+  place: number;
+}
+
+const isBefore = <Key>(one: Due<Key>, other: Due<Key>): boolean =>
+  one.at < other.at || (one.at === other.at && one.number < other.number);
+
 /** Keys by due time (monotonic ms), first come first served if equal; each key has one due time, the last one set. */
 export class Schedule<Key> {
-  readonly #due = new Map<Key, number>();
-  /** One entry for each key, the earliest at the end, where it is taken. */
-  readonly #entries: { readonly key: Key; readonly at: number }[] = [];
+  readonly #due = new Map<Key, Due<Key>>();
+  /** A heap: the entry at each place goes before those at twice this place, plus 1 and plus 2. */
+  readonly #heap: Due<Key>[] = [];
+  #number = 0;
 
   set(key: Key, at: number): void {
     this.delete(key);
-    this.#due.set(key, at);
-    this.#entries.splice(this.#placeOf(at), 0, { key, at });
+    const entry = { key, at, number: (this.#number += 1), place: this.#heap.length };
+    this.#due.set(key, entry);
+    this.#heap.push(entry);
+    this.#raise(entry);
   }
 
   delete(key: Key): void {
-    const at = this.#due.get(key);
-    if (at === undefined) return;
+    const entry = this.#due.get(key);
+    const last = entry && this.#heap.pop();
+    if (entry === undefined || last === undefined) return;
     this.#due.delete(key);
-    let place = this.#placeOf(at);
-    while (place < this.#entries.length && this.#entries[place]?.key !== key) place += 1;
-    this.#entries.splice(place, 1);
-  }
-
-  /** The place of the first entry that is not due later. */
-  #placeOf(at: number): number {
-    let first = 0;
-    let end = this.#entries.length;
-    while (first < end) {
-      const middle = (first + end) >> 1;
-      if ((this.#entries[middle]?.at ?? at) > at) first = middle + 1;
-      else end = middle;
-    }
-    return first;
+    if (last === entry) return;
+    this.#put(last, entry.place);
+    this.#raise(last);
+    this.#lower(last);
   }
 
   dueAt(key: Key): number | undefined {
-    return this.#due.get(key);
+    return this.#due.get(key)?.at;
   }
 
   /** The key due first and its time; it stays. */
   first(): { readonly key: Key; readonly at: number } | null {
-    return this.#entries.at(-1) ?? null;
+    return this.#heap[0] ?? null;
   }
 
   /** Removes and returns the key due first. */
   take(): Key | null {
     const first = this.first();
     if (first === null) return null;
-    this.#entries.pop();
-    this.#due.delete(first.key);
+    this.delete(first.key);
     return first.key;
+  }
+
+  #put(entry: Due<Key>, place: number): void {
+    this.#heap[place] = entry;
+    entry.place = place;
+  }
+
+  #raise(entry: Due<Key>): void {
+    for (;;) {
+      const { place } = entry;
+      const above = this.#heap[(place - 1) >> 1];
+      if (above === undefined || !isBefore(entry, above)) return;
+      this.#put(entry, above.place);
+      this.#put(above, place);
+    }
+  }
+
+  #lower(entry: Due<Key>): void {
+    for (;;) {
+      const { place } = entry;
+      const [one, other] = [this.#heap[2 * place + 1], this.#heap[2 * place + 2]];
+      const first = one !== undefined && other !== undefined && isBefore(other, one) ? other : one;
+      if (first === undefined || !isBefore(first, entry)) return;
+      this.#put(entry, first.place);
+      this.#put(first, place);
+    }
   }
 }
 
