@@ -26,7 +26,8 @@ const journalMib = 50;
 const settledMs = 20_000;
 
 /**
- * The group's folders, its peak memory, and how often it was killed for lack of memory; null if no group is available.
+ * A group that has its share of a core whatever else the computer does: its folders, its peak memory, and how often it
+ * was killed for lack of memory; null if no group is available.
  */
 function makeGroup(mib) {
   const name = `greenhouse2mqtt-${process.pid}-${mib}`;
@@ -37,12 +38,20 @@ function makeGroup(mib) {
           "",
           {
             "cpu.max": `${share * periodUs} ${periodUs}`,
+            "cpu.weight": "10000",
             "memory.max": String(mib << 20),
           },
         ],
       ]
     : [
-        ["cpu", { "cpu.cfs_period_us": String(periodUs), "cpu.cfs_quota_us": String(share * periodUs) }],
+        [
+          "cpu",
+          {
+            "cpu.cfs_period_us": String(periodUs),
+            "cpu.cfs_quota_us": String(share * periodUs),
+            "cpu.shares": "200000",
+          },
+        ],
         ["memory", { "memory.limit_in_bytes": String(mib << 20) }],
       ];
   const folders = [];
