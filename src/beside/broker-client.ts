@@ -128,7 +128,7 @@ export class BrokerClient {
       if (retain) count += 1;
     });
     const whole = async () => {
-      const refused = await this.#link.subscribeWithRetained(filters);
+      const refused = await this.#link.subscribeWithRetained(filters, undefined);
       await seenThrough(
         () => count,
         () => this.#link.unsubscribe([unused]),

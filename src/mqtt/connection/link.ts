@@ -10,7 +10,7 @@ import type {
 } from "mqtt";
 import library from "mqtt/lib/client";
 import { type Clock, systemClock, within } from "../../runtime/clock.js";
-import { senderIn, stateMessage } from "../../runtime/mqtt.js";
+import { filterCovers, senderIn, stateMessage } from "../../runtime/mqtt.js";
 import { describeEnd, type LinkFacts } from "./reasons.js";
 import type {
   BrokerFacts,
@@ -425,10 +425,15 @@ export class BrokerLink {
   /**
    * Subscribes so that retained messages come too; live ones then come without the retain flag. It uses QoS 0, as some
    * brokers queue only so many of QoS 1 for a client (Mosquitto 1,000) and drop the rest. Resolves to the filters not
-   * granted.
+   * granted. `echoTopic` keeps QoS 1: a broker may send a message once, with the QoS of any filter that matches, and with
+   * QoS 0 an echo would overtake the commands that wait for acknowledgements.
    */
-  subscribeWithRetained(filters: readonly string[]): Promise<readonly string[]> {
-    return this.#subscribe(filters, () => ({ qos: 0, rap: false, rh: 0 }));
+  subscribeWithRetained(
+    filters: readonly string[],
+    echoTopic: string | undefined,
+  ): Promise<readonly string[]> {
+    const matchesEcho = (filter: string) => echoTopic !== undefined && filterCovers(filter, echoTopic);
+    return this.#subscribe(filters, (filter) => ({ qos: matchesEcho(filter) ? 1 : 0, rap: false, rh: 0 }));
   }
 
   #subscribe(filters: readonly string[], how: (filter: string) => ISubscriptionMap[string]) {

@@ -253,7 +253,7 @@ export class Session {
       return true;
     };
     const whole = async () => {
-      const refused = await this.#link.subscribeWithRetained(filters);
+      const refused = await this.#link.subscribeWithRetained(filters, this.#parts.settings.echoTopic);
       await seenThrough(
         () => count,
         () => this.#prove(),
@@ -285,7 +285,10 @@ export class Session {
       return false;
     };
     const packets = Array.from({ length: Math.ceil(topics.length / mostFilters) }, (_, n) =>
-      this.#link.subscribeWithRetained(topics.slice(n * mostFilters, (n + 1) * mostFilters)),
+      this.#link.subscribeWithRetained(
+        topics.slice(n * mostFilters, (n + 1) * mostFilters),
+        this.#parts.settings.echoTopic,
+      ),
     );
     const whole = async () => {
       await Promise.all(packets);
@@ -390,7 +393,8 @@ export class Session {
     void this.#ask(heard, this.#plainly, this.#unheard);
     void this.#ask(kept, (filters) => this.#link.subscribeToKept(filters), this.#unheard);
     // This only fails when the link goes, and the next link asks again.
-    if (withRetained.length > 0) void this.#link.subscribeWithRetained(withRetained).catch(ignored);
+    if (withRetained.length > 0)
+      void this.#link.subscribeWithRetained(withRetained, settings.echoTopic).catch(ignored);
   }
 
   readonly #plainly = (filters: readonly string[]) =>
