@@ -27,7 +27,7 @@ import { ownerKey, ownerOf } from "./membership-view.js";
 
 export interface ServerFacts {
   readonly server: string;
-  /** Null if the server does not answer. */
+  /** Null if the server does not answer, or refuses the link. */
   readonly version: string | null;
   /** Why the server cannot be used; null if it can. */
   readonly problem: Text | null;

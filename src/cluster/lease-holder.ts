@@ -232,7 +232,7 @@ export class LeaseHolder {
     return Promise.race([renewing, late]);
   }
 
-  /** Until then, the next owner would have to wait again for what the last one may have under way. */
+  /** Whether no POST of the last owner is under way; before that, the next owner would have to wait for it again. */
   #isSettled(): boolean {
     return this.#ports.instant().mono >= this.#lease.settledFrom;
   }

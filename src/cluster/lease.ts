@@ -98,7 +98,7 @@ export const leaseAfterFence = (lease: Lease): Lease => ({ ...lease, isFenced: t
 export const isConfirmed = (lease: Lease, now: Instant, { leaseMs }: LeaseTimes): boolean =>
   ageMs(lease.confirmedAt, now) < leaseMs;
 
-/** Whether the fencing record may be written: what began under the lease before has ended. */
+/** Whether the fencing record may be written: a renewal has proven the lease, and nobody else holds one any more. */
 export const mayFence = (lease: Lease, now: Instant, times: LeaseTimes): boolean =>
   lease.isRenewed && now.mono >= lease.aloneFrom && isConfirmed(lease, now, times);
 

@@ -296,8 +296,8 @@ const askAgainMs = 1_000;
 const mostAsked = 3;
 
 /**
- * The first answer to a question that may be asked again. Null counts only if no earlier question is open, as that one
- * may have caused it. Rejects when the first question times out.
+ * The first answer to a question that may be asked again. Null counts only if no other question is open, as an earlier
+ * one may have caused it. Rejects when the first question times out.
  */
 export function firstAnswer<T>({ after }: Pick<Clock, "after">, ask: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -29,7 +29,7 @@ export class ServerWatchdog {
   readonly #watching = new Map<Kind, () => void>();
   #isOver = false;
 
-  /** `onMute`: called when no request was answered for `muteMs`. */
+  /** `onMute`: called when requests of one kind had no answer for `muteMs`. */
   constructor(clock: Pick<Clock, "after">, onMute: () => void) {
     this.#clock = clock;
     this.#onMute = onMute;
