@@ -125,7 +125,7 @@ const readTopics = (base: string) => ({
       result: `${root}/result`,
     };
   },
-  /** In the order of emptying, so that no value is left without its quality. */
+  /** In the order of emptying: quality goes first, so that no emptied value has the old good quality. */
   sensor: (controller: string, sensor: string) => {
     const value = `${base}/${id(controller)}/sensor/${id(sensor)}`;
     return {
