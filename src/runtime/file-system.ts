@@ -210,7 +210,7 @@ const noLinks = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "
 
 const privateMode = 0o600;
 
-/** Marks a data directory in which `restore` has not finished. A bridge that starts there removes it. */
+/** Marks a data directory in which `restore` has not finished. A bridge that starts there owns it and removes this. */
 export const restoringName = "restoring";
 
 /**

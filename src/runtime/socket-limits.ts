@@ -102,8 +102,9 @@ const nats = {
 const answers = { mostPieces: 1_024 };
 
 /**
- * Messages of another broker: on one topic for commands, stops there in addition, and all other messages together. A
- * command above this would be `overloaded` anyway, as a target takes at most 60 a minute.
+ * Messages of another broker: `known` for one topic with urgent messages, such as stops, and `urgent` for those beyond
+ * it; `others` for each request, and for all topics together that lead nowhere. A command above this would be
+ * `overloaded` anyway, as a target takes at most 60 a minute.
  */
 const foreign = {
   known: { atOnce: 2_000, perSecond: 50 },

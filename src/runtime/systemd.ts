@@ -4,14 +4,14 @@ import { spawn } from "node:child_process";
 export interface ServiceManager {
   /** The longest time in ms between two signs of life before it restarts us; null without a watchdog. */
   readonly watchdogMs: number | null;
-  /** Sends without waiting; the first message that cannot be delivered is reported. */
+  /** Sends without waiting. Of failures in a row only the first is reported. */
   tell(...assignments: readonly string[]): void;
 }
 
 interface ServiceManagerOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
-  /** Called once with the reason why messages do not arrive. */
+  /** Called with the reason why messages do not arrive, once for failures in a row. */
   readonly onFailure: (reason: string) => void;
   readonly program?: string;
 }
