@@ -11,8 +11,8 @@ export interface BrokerUser {
   readonly subscribe?: readonly string[];
 }
 
-// Messages are about a kilobyte, so bounds by number come first. These two keep the store well below the service's
-// memory (512 MiB), as the bridge would end together with its broker.
+// Ordinary messages take about a kilobyte, so bounds by number come first. These two keep the store well below the
+// service's memory (512 MiB), as the bridge would end together with its broker.
 const storeBytes = 32 * 1024 * 1024;
 
 export const defaultBrokerLimits = {
