@@ -538,7 +538,7 @@ const shownAt = (whole: Shown, path: Path): Shown =>
 function comparedWith(next: string, path: Path, wanted: Shown): string {
   const is = JSON.stringify(shown(parseDoc(next).root));
   const wants = JSON.stringify(wanted);
-  // A section without its last key is the same as an empty one.
+  // A section whose only key was removed counts like an empty one.
   if (withBareEmpties(is) !== withBareEmpties(wants))
     throw new NotEditable(
       path,

@@ -21,8 +21,8 @@ import {
 } from "./edit.js";
 
 /*
- * Reorders the keys of a section. Each key takes along the comments directly above it and the deeper lines below it;
- * blank lines, and comments between two blank lines, stay where they are.
+ * Reorders the keys of a section. Each key takes along its lines, the comments directly above it and the comments below
+ * it that are indented deeper. Blank lines, and comments between two blank lines, stay where they are.
  */
 
 /** The names that come first, in this order; the others follow as they are. */

@@ -1,6 +1,7 @@
 import { msg, type Text, TextError } from "../language/text.js";
-import { ignored } from "../runtime/failures.js";
-import { access, constants, realpath, stat } from "node:fs/promises";
+import { ignored, nullIfFailed } from "../runtime/failures.js";
+import type { Stats } from "node:fs";
+import { access, chown, constants, realpath, stat } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
 import {
   errorCode,
@@ -99,7 +100,28 @@ interface Former {
   readonly needed?: readonly string[];
 }
 
-/** Keeps a file's content before a change, and of each file the newest ten. Rejects with NotWritten. */
+type Owner = Pick<Stats, "uid" | "gid">;
+
+/** Makes the folder of kept copies. It belongs to the owner of the data directory, or of the file if that is new too. */
+async function makeFolder(folder: string, ofFile: Owner | null): Promise<void> {
+  const above = dirname(folder);
+  const owner = await stat(above).catch(nullIfFailed);
+  if (owner === null) {
+    await makeDirectories(above, 0o700);
+    await handOver(above, ofFile);
+  }
+  if (await nodeFileSystem.makeDirectory(folder, 0o700)) await handOver(folder, owner ?? ofFile);
+}
+
+/** Another user than root may not do that, and need not. */
+const handOver = async (path: string, owner: Owner | null): Promise<void> => {
+  if (owner !== null) await chown(path, owner.uid, owner.gid).catch(ignored);
+};
+
+/**
+ * Keeps a file's content before a change, and of each file the newest ten. The copy has owner and mode of the file, and
+ * a new folder the owner of the folder above: root may save what a service has to read. Rejects with NotWritten.
+ */
 export async function keepFormer(
   { file, text, folder, now, needed = [] }: Former,
   files: FileSystem = nodeFileSystem,
@@ -108,8 +130,10 @@ export async function keepFormer(
   const extension = extname(file) || ".yaml";
   const kept = join(folder, `${basename(file, extname(file))}.${at}${extension}`);
   try {
-    await makeDirectories(folder, 0o700);
-    await replaceFile(kept, text, { mode: forOwner, files });
+    const facts = await stat(file).catch(nullIfFailed);
+    await makeFolder(folder, facts);
+    const mode = facts === null ? forOwner : facts.mode & 0o777;
+    await replaceFile(kept, text, { mode, files, ...(facts !== null && { owner: facts }) });
   } catch (error) {
     throw new NotWritten(sentenceOf(kept, error), { cause: error });
   }
