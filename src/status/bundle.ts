@@ -109,7 +109,7 @@ export async function bridgeBundle(
 /** The size that embedded and other brokers accept in one message by default. */
 const mostBytes = 200_000;
 
-/** A bundle that fits into one message: half of each part, then a quarter, and so on. */
+/** A bundle that fits into one message: made with half of the bounds of `mostOf`, then a quarter, and so on. */
 export async function bundleForMessage(make: (share: number) => Promise<Bundle>): Promise<Bundle> {
   for (let share = 2; ; share *= 2) {
     const bundle = await make(share);

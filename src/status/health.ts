@@ -25,7 +25,7 @@ export interface OwnFacts {
   readonly hearing: Pick<SelfTest, "deafSince" | "heardAt" | "counters">;
   /** `since`: epoch ms. */
   readonly otherBridge: { readonly client: string | null; readonly since: number } | null;
-  /** The part of them that is listed. */
+  /** Late reads and topics, as many as are listed. */
   readonly overdue: readonly Overdue[];
   readonly overdueCount: number;
   readonly clockJumps: number;
@@ -111,7 +111,7 @@ const journalHealth = ({ journal, commands }: Core) => ({
   results_held_back: commands.commander.heldBack,
 });
 
-/** The good reading that was measured longest ago, where a person should look first. */
+/** The sensor whose newest reading was measured longest ago, averages aside: where a person should look first. */
 function oldestReading(controllers: Iterable<Controller>): { at: number; sensor: string } | null {
   let oldest: { at: number; sensor: string } | null = null;
   for (const controller of controllers) {
