@@ -98,7 +98,7 @@ async function serveOpened(parts: OwnerParts, opened: OpenPort, signal: AbortSig
   const { faults, clock, log, brokerPort, service } = parts;
   const { handle, waiting } = opened;
   handle.on("error", (error) => faults.note(error));
-  // Waits for a connection, as most runs are never asked anything and loading the code takes longer.
+  // Waits for a connection, since loading the code takes long and most runs are never asked anything.
   const isAsked = new Promise<void>((resolve) => handle.once("connection", () => resolve()));
   await Promise.race([isAsked, untilAborted(signal)]);
   if (waiting.length === 0) {

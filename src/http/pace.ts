@@ -18,7 +18,7 @@ interface Payer extends Allowance {
   readonly key: string;
 }
 
-/** Most allowances in memory. The oldest can be forgotten, as they have become whole again. */
+/** Most allowances in memory. The one used longest ago is forgotten first, as it is most likely whole again. */
 const maxRecords = 4_096;
 
 /** Opening the page takes 20 requests: its files, first questions and live connection. */

@@ -405,9 +405,9 @@ const types: Readonly<Record<string, string>> = {
   ".webmanifest": "application/manifest+json",
 };
 
-/** The built page, from the folder beside this one; empty where it was not built. */
 type FileAnswer = (asked: { readonly request: IncomingMessage; readonly visitor: Visitor }) => Answer;
 
+/** The files of the built page, by path, from the folder beside this one; empty where it was not built. */
 export function pageFiles(): Readonly<Record<string, FileAnswer>> {
   const root = fileURLToPath(new URL("../page/", import.meta.url));
   const names = existsSync(join(root, "index.html")) ? readdirSync(root, { recursive: true }) : [];

@@ -16,7 +16,7 @@ export interface StandbySources {
   readonly listener: Pick<Listener, "host" | "port" | "token" | "users" | "allowed_hosts">;
   /** Whether this member could take over. */
   readonly isReady: () => boolean;
-  /** For people and programs: who this member is, and which one last ran the account. */
+  /** For people and programs: who this member is, and which one was last seen to run the account. */
   readonly facts: () => Readonly<Record<string, unknown>>;
   /** Null while it has not joined the cluster. */
   readonly metrics: () => Registry | null;
