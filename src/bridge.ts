@@ -6,7 +6,7 @@ import { setMaxListeners } from "node:events";
 import { restoreCommands } from "./commands/restore.js";
 import type { CommandService } from "./commands/service.js";
 import { features } from "./config/features.js";
-import { LiveSettings, mayDo } from "./config/live-settings.js";
+import { type KnowsSensor, LiveSettings, mayDo } from "./config/live-settings.js";
 import { allFeatures, type Configuration } from "./config/schema.js";
 import { type BridgeCore, createCore, type Ground } from "./core.js";
 import type { Core, Running } from "./feature/core.js";
@@ -84,6 +84,7 @@ export interface BridgeView {
   readonly status: Pick<Status, "facts" | "isHealthy" | "isReady">;
   readonly alarms: () => readonly Pick<Alarm, "state" | "severity">[];
   readonly summary: () => AccountSummary;
+  readonly knowsSensor: KnowsSensor;
   /** Null where no page shows it. */
   readonly page: RunningPage["page"];
   readonly retained: RetainedTopics;
@@ -127,7 +128,7 @@ type Given = Omit<Ground, "broker" | "crashLoop">;
 
 async function runAll(given: Given, options: BridgeOptions, failed: AbortController): Promise<void> {
   const { configuration, clock, log, live, journal, gaps } = given;
-  const onReload = (listener: () => void) => live.onReload(listener);
+  const onReload = (listener: (now: Configuration) => void) => live.onReload(() => listener(live.configured));
   const broker = await features.broker.start(configuration, { clock, gaps, log, journal, onReload });
   options.onListening?.();
   const crashLoop = await beginLife(journal, options, live);
@@ -375,6 +376,7 @@ const viewOf = (
   status,
   alarms: () => commands.limits.alarms.list,
   summary: () => summaryOf(mirror.store.controllers()),
+  knowsSensor: mirror.store.knowsSensor,
   page,
   retained,
   commands,

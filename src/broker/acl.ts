@@ -123,8 +123,13 @@ class RetainedShare {
 interface Identity {
   readonly bridge: boolean;
   readonly user: string | null;
+  /** By which he was let in; null for the bridge and for one without a login. */
+  readonly login: BrokerUser | null;
   readonly rights: Rights;
 }
+
+/** The rights of a client whose user is gone. */
+const noRights: Rights = { mayPublish: () => false, maySubscribe: () => false };
 
 // No client may subscribe to it, as it lies in the server's tree.
 const discarded = "$discarded";
@@ -176,12 +181,20 @@ export class Acl {
   }
 
   admitBridge(client: Client): void {
-    this.#identities.set(client, { bridge: true, user: null, rights: bridgeRights });
+    this.#identities.set(client, { bridge: true, user: null, login: null, rights: bridgeRights });
   }
 
   admit(client: Client, user: BrokerUser | null): void {
     const rights = rightsOf(user ?? this.#parts.settings.anonymous ?? null, this.#parts.settings.topics);
-    this.#identities.set(client, { bridge: false, user: user?.username ?? null, rights });
+    this.#identities.set(client, { bridge: false, user: user?.username ?? null, login: user, rights });
+  }
+
+  /** What its will may still say is decided by what the user may do now. */
+  dismiss(client: Client, now: BrokerUser | null): void {
+    const identity = this.identityOf(client);
+    if (identity === null) return;
+    const rights = now === null ? noRights : rightsOf(now, this.#parts.settings.topics);
+    this.#identities.set(client, { ...identity, rights });
   }
 
   /** Changes `packet`, a publish or a will, into what subscribers may get, or into one that goes nowhere. */

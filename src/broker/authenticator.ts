@@ -44,7 +44,7 @@ const maxKnown = 1_024;
  * client id, too.
  */
 export class Authenticator {
-  readonly #users: ReadonlyMap<string, BrokerUser>;
+  #users: ReadonlyMap<string, BrokerUser>;
   readonly #bridge: Credential;
   readonly #logins: ThrottledLogins;
   readonly #known = new Set<string>();
@@ -71,12 +71,34 @@ export class Authenticator {
     const early = user && !isKnown ? { guesser: own, isRight: (checked: boolean) => checked } : null;
     const right = await this.#logins.check(guessers, given, user?.password ?? unknownUserHash, early);
     if (right === "blocked" || right === "busy") return { kind: "refused", why: right, newlySlowed: false };
-    if (!right || !user)
+    if (!right || !user || !this.isStill(user))
       return { kind: "refused", why: "wrong", newlySlowed: this.#logins.onFailure(guessers) };
     this.#known.delete(program);
     this.#known.add(program);
     forgetOldest(this.#known, maxKnown);
     return { kind: "user", user };
+  }
+
+  /** Replaces the users. Returns the names that are gone or have changed; null stands for clients without a login. */
+  replace(users: readonly BrokerUser[]): ReadonlySet<string | null> {
+    const before = this.#users;
+    const kept = (user: BrokerUser) => {
+      const known = before.get(user.username);
+      return known !== undefined && JSON.stringify(known) === JSON.stringify(user) ? known : user;
+    };
+    this.#users = new Map(users.map((user) => [user.username, kept(user)]));
+    const gone = [...before.values()].filter((user) => !this.isStill(user)).map(({ username }) => username);
+    return new Set(before.size === 0 && users.length > 0 ? [null] : gone);
+  }
+
+  /** Whether this user, or nobody (null), would be let in again with the same rights. */
+  isStill(user: BrokerUser | null): boolean {
+    return user === null ? this.#users.size === 0 : this.#users.get(user.username) === user;
+  }
+
+  /** The present user of that name. */
+  userOf(name: string | null): BrokerUser | null {
+    return (name === null ? undefined : this.#users.get(name)) ?? null;
   }
 
   /** Ends all waiting logins. */

@@ -10,6 +10,7 @@ import { openListeners } from "./listeners.js";
 import {
   type BrokerSettings,
   type BrokerTally,
+  type BrokerUser,
   defaultBrokerLimits,
   emptyTally,
   reachable,
@@ -29,6 +30,8 @@ export interface EmbeddedBroker {
    * Reads the files of the TLS listener again; if they are unusable, that is logged and the certificate in use stays.
    */
   renewCertificate(): Promise<void>;
+  /** Replaces the users, and disconnects clients whose user is gone or has changed. */
+  takeUsers(users: readonly BrokerUser[]): Promise<void>;
   /** Disconnects the clients, and closes every socket and port. */
   close(): Promise<void>;
 }
@@ -51,7 +54,7 @@ export async function startBroker(
   const parts = { settings, limits, filters, tally: emptyTally(), clock, log, arrivals };
   const aedes = await createAedes(limits);
   const credential = bridgeCredential();
-  const { silent, stream, clientCount } = wire(aedes, parts, credential, onRefusedLogin);
+  const { silent, stream, takeUsers, clientCount } = wire(aedes, parts, credential, onRefusedLogin);
   const listeners = await openListeners(settings, limits, {
     connection: (socket) => silent.add(socket),
     stream,
@@ -64,12 +67,13 @@ export async function startBroker(
   log.info({ host: settings.host, port }, "the embedded broker listens");
   return {
     url: `mqtt://${reachable(settings.host)}:${port}`,
-    port,
-    tlsPort,
-    webSocketPort,
-    credential,
+    ...{ port, tlsPort, webSocketPort, credential },
     counters: () => ({ ...parts.tally, clients: clientCount() }),
     renewCertificate: () => listeners.renewCertificate(log),
+    takeUsers: (users) => {
+      warnAboutPlainPasswords({ users }, log);
+      return takeUsers(users);
+    },
     close: async () => {
       // A frozen client must not delay the shutdown; its socket is closed with the listeners.
       await cameWithin(clock, closeTimeoutMs, closeAedes(aedes));
@@ -78,7 +82,7 @@ export async function startBroker(
   };
 }
 
-function warnAboutPlainPasswords({ users }: BrokerSettings, log: Logger): void {
+function warnAboutPlainPasswords({ users }: Pick<BrokerSettings, "users">, log: Logger): void {
   const plain = users.filter((user) => !isPasswordHash(user.password)).map((user) => user.username);
   if (plain.length > 0)
     log.warn(

@@ -44,8 +44,8 @@ interface Starting {
   readonly log: Logger;
   /** Where refused logins are noted. */
   readonly journal: { append(record: LoginFailed, options: { readonly durable: false }): Promise<unknown> };
-  /** Registers a listener for reloads of the configuration. */
-  readonly onReload?: ((listener: () => void) => void) | undefined;
+  /** Registers a listener for reloads, which gets the configuration in force. */
+  readonly onReload?: ((listener: (now: BrokerConfiguration) => void) => void) | undefined;
 }
 
 interface LoginFailed extends RefusedLogin {
@@ -67,6 +67,14 @@ async function startEmbedded(
     journal.append(record, { durable: false }).catch(ignored);
   };
   const broker = await startBroker(brokerSettings(configuration), { clock, gaps, log }, onRefusedLogin);
-  onReload?.(() => void broker.renewCertificate());
+  let { users } = configuration.broker;
+  onReload?.(({ broker: now }) => {
+    void broker.renewCertificate();
+    if (JSON.stringify(now.users) === JSON.stringify(users)) return;
+    users = now.users;
+    broker
+      .takeUsers(users)
+      .catch((error: unknown) => log.error({ err: error }, "an earlier session could not be ended"));
+  });
   return broker;
 }

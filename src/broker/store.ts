@@ -246,6 +246,8 @@ export interface Sessions {
    * client is let in.
    */
   claim(clientId: string, user: string | null): Promise<void>;
+  /** Ends the sessions of these users. */
+  endOf(isGone: (user: string | null) => boolean): Promise<void>;
   /** Has to be called for a client that leaves no session behind. */
   onDisconnected(clientId: string): void;
 }
@@ -267,14 +269,19 @@ export function boundStore(
   const owners = boundSessions(store, { limits, filters, queues }, isConnected, userOf);
   useRetained(store);
   const { onDisconnected } = boundUnfinished(store);
+  const end = async (id: string) => {
+    onDisconnected(id);
+    queues.forget(id);
+    await store.cleanSubscriptions({ id });
+  };
   return {
     onDisconnected,
     claim: async (id, user) => {
       const owner = owners.get(id);
-      if (owner === undefined || owner === user) return;
-      onDisconnected(id);
-      queues.forget(id);
-      await store.cleanSubscriptions({ id });
+      if (owner !== undefined && owner !== user) await end(id);
+    },
+    endOf: async (isGone) => {
+      for (const [id, owner] of [...owners]) if (isGone(owner)) await end(id);
     },
   };
 }

@@ -22,7 +22,7 @@ import { SilentSockets } from "../runtime/sockets.js";
 import type { BrokerParts } from "./filters.js";
 import { Acl, type GrantedFilters } from "./acl.js";
 import { Authenticator, type Credential, type RefusedLogin, RefusedLogins } from "./authenticator.js";
-import { type BrokerLimits, BrokerStartError } from "./settings.js";
+import { type BrokerLimits, BrokerStartError, type BrokerUser } from "./settings.js";
 import { type Drainable, limitDrainWait, type WebSocketFacts } from "./listeners.js";
 import { boundStore, type Sessions, type Store } from "./store.js";
 
@@ -216,14 +216,14 @@ export function wire(
   const { settings, limits, tally, clock } = parts;
   const { persistence } = insidesOf(aedes);
   const acl = new Acl(parts, (topic) => void persistence.storeRetained({ topic, payload: Buffer.alloc(0) }));
-  const silent = new SilentSockets(limits.silentSockets, () => {
-    tally.silentClosed += 1;
-  });
+  const silent = new SilentSockets(limits.silentSockets, () => void (tally.silentClosed += 1));
   const connected = new Set<Client>();
   aedes.on("client", (client) => {
     // A client that took over an id and hung up meanwhile is entered only now, after its end.
     if (client.conn.destroyed) Reflect.deleteProperty(insidesOf(aedes).clients, client.id);
     else if (!acl.isBridge(client)) connected.add(client);
+    // The users may have changed while it was let in.
+    dismissChanged([client], acl, authenticator);
   });
   const authenticator = new Authenticator(settings.users, bridge, limits, clock);
   aedes.once("closed", () => authenticator.close());
@@ -233,14 +233,38 @@ export function wire(
     turns: new ReadingTurns(receiving.broker, clock),
     readings: new WeakMap<Client, PacedReading>(),
   };
-  wireLogins(aedes, { parts, acl, authenticator, refused, connected, sessions, readings: paced.readings });
+  const logins = { parts, acl, authenticator, refused, connected, sessions, readings: paced.readings };
+  wireLogins(aedes, logins);
   wireRights(aedes, acl);
   wireErrors(aedes, parts);
   const stream = (bytes: Duplex, over?: WebSocketFacts) => {
     const client = speakMqtt(aedes, bytes, over, parts, acl, paced);
     bytes.once("close", () => connected.delete(client));
   };
-  return { silent, stream, clientCount: () => connected.size };
+  const takeUsers = (users: readonly BrokerUser[]) => replaceUsers(logins, users);
+  return { silent, stream, takeUsers, clientCount: () => connected.size };
+}
+
+async function replaceUsers(
+  { acl, authenticator, connected, sessions }: LoginParts,
+  users: readonly BrokerUser[],
+): Promise<void> {
+  const gone = authenticator.replace(users);
+  if (gone.size === 0) return;
+  dismissChanged([...connected], acl, authenticator);
+  await sessions.endOf((user) => gone.has(user));
+}
+
+/** Ends the connection of whoever would not be let in again with the same rights. */
+function dismissChanged(clients: readonly Client[], acl: Acl, authenticator: Authenticator): void {
+  const changed = clients.filter((client) => {
+    const identity = acl.identityOf(client);
+    return identity !== null && !identity.bridge && !authenticator.isStill(identity.login);
+  });
+  for (const client of changed) {
+    acl.dismiss(client, authenticator.userOf(acl.userOf(client)));
+    client.close();
+  }
 }
 
 interface LoginParts {

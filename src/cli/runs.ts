@@ -2,7 +2,7 @@ import { joinSignals } from "../runtime/signals.js";
 import { ignored } from "../runtime/failures.js";
 import type { BridgeView } from "../bridge.js";
 import { Fallback, type Judged } from "../config/fallback.js";
-import { LiveSettings } from "../config/live-settings.js";
+import { type KnowsSensor, LiveSettings } from "../config/live-settings.js";
 import type { Configuration } from "../config/schema.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
@@ -43,6 +43,7 @@ export class Runs {
   #failures = 0;
   #error: string | null = null;
   readonly #fallback: Fallback;
+  readonly #knowsSensor: KnowsSensor = (...of) => this.#bridge?.knowsSensor(...of) ?? false;
 
   /**
    * `former`: what an earlier process ran, while nobody knows yet whether the bridge comes up with the new
@@ -50,7 +51,7 @@ export class Runs {
    */
   constructor(configuration: Configuration, clock: Clock, former: Configuration | null = null) {
     this.#clock = clock;
-    this.#fallback = new Fallback(former);
+    this.#fallback = new Fallback(former, this.#knowsSensor);
     this.#configuration = configuration;
     this.#live = new LiveSettings(configuration);
   }
@@ -153,7 +154,7 @@ export class Runs {
   /** Applies what can change while running, and begins a new run for the rest. */
   take(read: Configuration): ReturnType<LiveSettings["reload"]> {
     const next = this.#fallback.taken(this.#configuration, read);
-    const reloaded = this.#live.reload(next);
+    const reloaded = this.#live.reload(next, this.#knowsSensor);
     const needsRun = reloaded.needRestart.length > 0;
     if (needsRun) {
       if (this.#madeAt !== null) this.#fallback.keep(this.#configuration);

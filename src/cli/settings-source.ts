@@ -55,6 +55,7 @@ export function settingsOn(parts: SettingsSourceParts): {
     now: () => clock.now(),
     onWriting: (change) => trial.prepare(change),
     needed: () => trial.needed,
+    knowsSensor: (...of) => seen().bridge?.knowsSensor(...of) ?? false,
     ...(files !== undefined && { files }),
   });
   const trial: SettingsTrial = new SettingsTrial({

@@ -9,6 +9,7 @@ export const atOnce = [
   ...(["commands.read_only", "commands.dry_run", "commands.max_age"] as const),
   ...(["commands.require_age", "commands.require_by"] as const),
   ...(["http.token", "http.allowed_hosts", "http.users", "http.settings", "http.overview"] as const),
+  "broker.users",
   ...(["alarms", "notify", "groups", "scenes"] as const),
   ...(["controllers.*.name", "controllers.*.area"] as const),
   ...(["controllers.*.sensors.*.name", "controllers.*.sensors.*.alarm"] as const),

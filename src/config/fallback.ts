@@ -1,4 +1,4 @@
-import { keysForRun, waitingKeys, withLiveKeys } from "./live-settings.js";
+import { type KnowsSensor, keysForRun, waitingKeys, withLiveKeys } from "./live-settings.js";
 import type { Configuration } from "./schema.js";
 
 /** What a file that was read again means for the run. */
@@ -30,18 +30,21 @@ export class Fallback {
   /** Null while nothing is tried. */
   #former: Configuration | null;
   #refused: Configuration | null = null;
+  readonly #knows: KnowsSensor | undefined;
 
-  constructor(former: Configuration | null = null) {
+  /** `knows`: by the run under way. */
+  constructor(former: Configuration | null = null, knows?: KnowsSensor) {
     this.#former = former;
+    this.#knows = knows;
   }
 
   judge(inForce: Configuration, read: Configuration): Judged {
     const isRefused = this.#isRefused(read);
     return {
       isRefused,
-      isKnown: keysForRun(this.#former ?? inForce, read).length === 0,
-      keys: keysForRun(inForce, read),
-      waiting: isRefused ? waitingKeys(inForce, read) : [],
+      isKnown: keysForRun(this.#former ?? inForce, read, this.#knows).length === 0,
+      keys: keysForRun(inForce, read, this.#knows),
+      waiting: isRefused ? waitingKeys(inForce, read, this.#knows) : [],
     };
   }
 
@@ -50,15 +53,15 @@ export class Fallback {
    * another account, would stop the houses for a minute.
    */
   taken(inForce: Configuration, read: Configuration): Configuration {
-    if (this.#isRefused(read)) return withLiveKeys(inForce, read);
+    if (this.#isRefused(read)) return withLiveKeys(inForce, read, this.#knows);
     // The configuration that was gone back to is known to work, even if it does not run yet.
-    if (this.#refused !== null && keysForRun(inForce, read).length > 0) this.keep(inForce);
+    if (this.#refused !== null && keysForRun(inForce, read, this.#knows).length > 0) this.keep(inForce);
     this.#refused = null;
     return read;
   }
 
   #isRefused(read: Configuration): boolean {
-    return this.#refused !== null && keysForRun(this.#refused, read).length === 0;
+    return this.#refused !== null && keysForRun(this.#refused, read, this.#knows).length === 0;
   }
 
   /** Another configuration follows this one, with which the bridge has come up. */
@@ -75,7 +78,7 @@ export class Fallback {
     if (former === null) return null;
     this.#former = null;
     this.#refused = tried;
-    return withLiveKeys(former, tried);
+    return withLiveKeys(former, tried, this.#knows);
   }
 
   /** Nothing is on trial any more. */

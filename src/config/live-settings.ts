@@ -1,6 +1,6 @@
 import { secretValues } from "./load.js";
 import { isLoopback } from "../runtime/sockets.js";
-import { nothingSaid } from "../settings/sections/controllers.js";
+import { nothingElseSaid, nothingSaid } from "../settings/sections/controllers.js";
 import { formatPath, type Path } from "../settings/problem.js";
 import { asDraft } from "../settings/draft.js";
 import { countsAtOnce } from "./at-once.js";
@@ -34,6 +34,11 @@ const isStanding = (known: Standing, now: Standing): boolean =>
   known.readOnlyForRules === now.readOnlyForRules &&
   known.readOnlyBecause === now.readOnlyBecause &&
   known.otherBridge === now.otherBridge;
+
+/** Whether the run shows a sensor under this id with or without a section that says no more than `from`. */
+export type KnowsSensor = (code: string, id: string, from: string) => boolean;
+
+const knowsNone: KnowsSensor = () => false;
 
 /** The configuration in force: that of the start, with what was reloaded since. */
 export class LiveSettings {
@@ -189,16 +194,16 @@ export class LiveSettings {
    * Applies what can change while running, and names the other changed keys: they take a new run, and are named again
    * next time.
    */
-  reload(next: Configuration): Reloaded {
+  reload(next: Configuration, knows = knowsNone): Reloaded {
     const known = new Set([...this.#ofStart, ...secretValues(next), ...this.#secrets]);
     this.#secrets = [...known].slice(0, this.#ofStart.length + mostSecrets);
-    const needRestart = keysForRun(this.#current, next);
-    const applied = changedKeys(this.#current, next).filter((key) => !needRestart.includes(key));
+    const needRestart = keysForRun(this.#current, next, knows);
+    const applied = changedKeys(this.#current, next, knows).filter((key) => !needRestart.includes(key));
     if (applied.includes("commands.read_only")) {
       this.#chosen = null;
       this.#counting = this.placeOfChoice();
     }
-    this.#current = withLiveKeys(this.#current, next);
+    this.#current = withLiveKeys(this.#current, next, knows);
     const reloaded = { applied, needRestart };
     for (const listener of this.#listeners) listener(reloaded);
     return reloaded;
@@ -206,21 +211,26 @@ export class LiveSettings {
 }
 
 /** The changed keys that take a new run. */
-export const keysForRun = (before: Configuration, next: Configuration): readonly string[] =>
-  changedPaths(...alike(before, next))
-    .filter((path) => !(countsAtOnce(path) || isShownInOrder(path)) || isOfPage(path, before, next))
+export const keysForRun = (
+  before: Configuration,
+  next: Configuration,
+  knows = knowsNone,
+): readonly string[] =>
+  changedPaths(...alike(before, next, knows))
+    .filter((path) => !(countsAtOnce(path) || isShownInOrder(path)) || opensOrShuts(path, before, next))
     .map(formatPath);
 
 /** `before`, with the values of `next` at keys that count at once. */
-export function withLiveKeys(before: Configuration, next: Configuration): Configuration {
-  const taken = taking(...alike(before, next), []) as Configuration;
-  const { http, groups, scenes } = before;
+export function withLiveKeys(before: Configuration, next: Configuration, knows = knowsNone): Configuration {
+  const taken = taking(...alike(before, next, knows), []) as Configuration;
+  const { http, broker, groups, scenes } = before;
   const keepsUsers = http !== false && taken.http !== false && !hasSamePage(before, next);
   return {
     ...taken,
     ...(keepsUsers && { http: { ...taken.http, users: http.users } }),
+    ...(!isAsOpen(before, next) && { broker: { ...taken.broker, users: broker.users } }),
     // Their members may be actuators that only the next run has.
-    ...(keysForRun(before, next).length > 0 && !hasSoundGroups(taken) && { groups, scenes }),
+    ...(keysForRun(before, next, knows).length > 0 && !hasSoundGroups(taken) && { groups, scenes }),
   };
 }
 
@@ -228,10 +238,14 @@ const hasSoundGroups = (configuration: Configuration): boolean =>
   features.groups.errors(asDraft(configuration)).length === 0;
 
 /** Keys that count at once, and still wait for those that take a new run. */
-export function waitingKeys(before: Configuration, next: Configuration): readonly string[] {
-  const taken = withLiveKeys(before, next);
-  const ofRun = keysForRun(taken, next);
-  return changedKeys(taken, next).filter((key) => !ofRun.includes(key));
+export function waitingKeys(
+  before: Configuration,
+  next: Configuration,
+  knows = knowsNone,
+): readonly string[] {
+  const taken = withLiveKeys(before, next, knows);
+  const ofRun = keysForRun(taken, next, knows);
+  return changedKeys(taken, next, knows).filter((key) => !ofRun.includes(key));
 }
 
 /** A user may choose a name that every object inherits. */
@@ -248,10 +262,33 @@ function taking(before: unknown, next: unknown, path: Path): unknown {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-/** If all controllers are mirrored, one that the file lacks equals one about which it says nothing. */
-function alike(before: Configuration, next: Configuration): readonly [Configuration, Configuration] {
-  if (before.mirror !== "all" || next.mirror !== "all") return [before, next];
-  return [withAllOf(before, next), withAllOf(next, before)];
+/**
+ * If all controllers are mirrored, one that the file lacks equals one about which it says nothing. So does a sensor that the
+ * run shows under that id without the file.
+ */
+function alike(
+  before: Configuration,
+  next: Configuration,
+  knows: KnowsSensor,
+): readonly [Configuration, Configuration] {
+  const isAll = before.mirror === "all" && next.mirror === "all";
+  const [one, other] = isAll ? [withAllOf(before, next), withAllOf(next, before)] : [before, next];
+  return [withSensorsOf(one, other, knows), withSensorsOf(other, one, knows)];
+}
+
+function withSensorsOf(one: Configuration, other: Configuration, knows: KnowsSensor): Configuration {
+  const more = Object.entries(knows === knowsNone ? {} : one.controllers).flatMap(([code, controller]) => {
+    const { sensors = {} } = (ownOf(other.controllers, code) ?? {}) as Partial<typeof controller>;
+    const missing = Object.entries(sensors).filter(
+      ([id, { from }]) => !Object.hasOwn(controller.sensors, id) && knows(code, id, from),
+    );
+    if (missing.length === 0) return [];
+    const added = Object.fromEntries(missing.map(([id, { from }]) => [id, nothingElseSaid(from)]));
+    return [[code, { ...controller, sensors: { ...controller.sensors, ...added } }] as const];
+  });
+  return more.length === 0
+    ? one
+    : { ...one, controllers: { ...one.controllers, ...Object.fromEntries(more) } };
 }
 
 function withAllOf(one: Configuration, other: Configuration): Configuration {
@@ -261,8 +298,18 @@ function withAllOf(one: Configuration, other: Configuration): Configuration {
   return { ...one, controllers: { ...one.controllers, ...added } };
 }
 
-const isOfPage = (path: Path, before: Configuration, next: Configuration): boolean =>
-  formatPath(path) === "http.users" && !hasSamePage(before, next);
+/** Whether who may come is the whole reason why a listener is there, or is not open to everybody. */
+function opensOrShuts(path: Path, before: Configuration, next: Configuration): boolean {
+  const key = formatPath(path);
+  return (
+    (key === "http.users" && !hasSamePage(before, next)) ||
+    (key === "broker.users" && !isAsOpen(before, next))
+  );
+}
+
+/** Without its last users a broker that others reach must not run on for a moment. */
+const isAsOpen = ({ broker: before }: Configuration, { broker: next }: Configuration): boolean =>
+  isLoopback(before.host) || (before.users.length === 0) === (next.users.length === 0);
 
 /**
  * Whether a change of users leaves the page as it is: the first ones, or the removal of the last, may begin or end it.
@@ -275,8 +322,11 @@ const hasSamePage = ({ http: before }: Configuration, { http: next }: Configurat
     (before.users.length === 0) === (next.users.length === 0));
 
 /** All that differs, by the deepest names that both sides have: `controllers.GH-0001.name`. */
-export const changedKeys = (before: Configuration, next: Configuration): readonly string[] =>
-  changedPaths(...alike(before, next)).map(formatPath);
+export const changedKeys = (
+  before: Configuration,
+  next: Configuration,
+  knows = knowsNone,
+): readonly string[] => changedPaths(...alike(before, next, knows)).map(formatPath);
 
 function changedPaths(before: unknown, next: unknown, path: Path = []): readonly Path[] {
   if (isSection(before) && isSection(next)) {

@@ -12,7 +12,7 @@ import {
 } from "../config/fleet.js";
 import { exclude } from "../config/clashes.js";
 import { Fallback, type FormerRun, type Judged } from "../config/fallback.js";
-import { LiveSettings } from "../config/live-settings.js";
+import { type KnowsSensor, LiveSettings } from "../config/live-settings.js";
 import type { BridgeView } from "../bridge.js";
 import {
   untilAborted,
@@ -341,6 +341,7 @@ class Account {
   /** Whether the run has to end. A field, as each of a thousand starting accounts asks all others. */
   #isToEnd = false;
   readonly #fallback: Fallback;
+  readonly #knowsSensor: KnowsSensor = (...of) => this.#state.bridge?.knowsSensor(...of) ?? false;
 
   constructor(
     loaded: LoadedAccount,
@@ -355,7 +356,7 @@ class Account {
   ) {
     this.name = loaded.account;
     this.#parts = parts;
-    this.#fallback = new Fallback(former);
+    this.#fallback = new Fallback(former, this.#knowsSensor);
     this.#untilFree = untilFree;
     this.#loaded = loaded;
     this.#live = new LiveSettings(loaded.configuration);
@@ -436,7 +437,7 @@ class Account {
   take(loaded: LoadedAccount): boolean {
     const before = this.#loaded.configuration;
     const configuration = this.#fallback.taken(before, loaded.configuration);
-    const { applied, needRestart } = this.#live.reload(configuration);
+    const { applied, needRestart } = this.#live.reload(configuration, this.#knowsSensor);
     this.#loaded = { ...loaded, configuration };
     if (needRestart.length > 0) {
       if (this.#state.phase === "running") this.#fallback.keep(before);

@@ -67,7 +67,35 @@ function mayBecomeText({ definition }: LayoutSlot, item: SensorItem, sensors: Kn
   return held !== undefined && becomesText(held, { ...held.definition, numeric: false }, item);
 }
 
-type Known = Pick<Controller, "layout" | "settings"> & Partial<Pick<Controller, "sensors" | "info">>;
+type Known = Pick<Controller, "layout"> & {
+  readonly settings: { readonly sensors: readonly SensorSettings[] } | null;
+} & Partial<Pick<Controller, "sensors" | "info">>;
+
+/**
+ * Whether every sensor is the same with and without an entry of the configuration that says of one no more than `from`: then what else it
+ * says needs no new topic.
+ */
+export function isNoOtherSensor(
+  { layout, settings }: Pick<Controller, "layout" | "settings">,
+  id: string,
+  from: string,
+  transliterate: Transliterate,
+): boolean {
+  const items = layout.map(({ name, factor, channel, unit }) => ({
+    ...{ name, factor, channel, unit, value: null, raw: null, measuredAt: null },
+  }));
+  const own = { id, from, ignore: false };
+  const others = (settings?.sensors ?? []).filter((one) => one.id !== id);
+  const told = (slots: readonly LayoutSlot[]) =>
+    JSON.stringify(slots.map(({ definition }) => definition && [definition.id, definition.key]));
+  const by = (sensors: readonly SensorSettings[]) =>
+    told(newLayout(items, { layout: [], settings: { sensors } }, transliterate, undefined));
+  const now = told(layout);
+  return (
+    layout.some(({ definition }) => definition?.id === id) &&
+    [others, [own, ...others], [...others, own]].every((sensors) => by(sensors) === now)
+  );
+}
 
 function newLayout(
   items: readonly SensorItem[],

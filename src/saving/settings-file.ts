@@ -4,7 +4,7 @@ import { ignored, nullIfFailed } from "../runtime/failures.js";
 import { createHash } from "node:crypto";
 import { basename, dirname, join, resolve } from "node:path";
 import { countsAtOnce } from "../config/at-once.js";
-import { changedKeys, keysForRun } from "../config/live-settings.js";
+import { changedKeys, type KnowsSensor, keysForRun } from "../config/live-settings.js";
 import {
   type ConfigurationResult,
   mostConfigurationBytes,
@@ -51,6 +51,8 @@ interface SettingsFilePorts {
   readonly onWriting?: (change: SavedChange) => Promise<() => Promise<void>>;
   /** Former files that must not be removed, whatever their age. */
   readonly needed?: () => readonly string[];
+  /** Of the run under way. */
+  readonly knowsSensor?: KnowsSensor;
   /** Replaces a text by an equal one that others hold, so that a thousand files share their secrets in memory. */
   readonly shared?: ((text: string) => string) | undefined;
 }
@@ -349,7 +351,7 @@ export class SettingsFile {
       keys,
       need_run:
         old.ok && next.ok
-          ? keysForRun(old.configuration, next.configuration)
+          ? keysForRun(old.configuration, next.configuration, this.#ports.knowsSensor)
           : keys.filter((key) => !countsAtOnce(pathOf(key) ?? [key])),
     };
     return { proposal, before, after: edit.after, configuration };

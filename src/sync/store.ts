@@ -3,7 +3,7 @@ import type { Freshness } from "../greenhouse/freshness.js";
 import type { Controller } from "../greenhouse/model.js";
 import { newController, reduce } from "../greenhouse/reduce.js";
 import type { MirrorSettings } from "../greenhouse/settings.js";
-import type { FirstLayouts } from "../greenhouse/sensor-identity.js";
+import { type FirstLayouts, isNoOtherSensor } from "../greenhouse/sensor-identity.js";
 import { controllerTopicId, freeId, type Transliterate } from "../greenhouse/topic-ids.js";
 import { type Clock, every, jumpMs } from "../runtime/clock.js";
 
@@ -116,6 +116,12 @@ export class GreenhouseStore {
     });
     if (after !== before) this.#replace(code, before, after);
   }
+
+  /** Whether a sensor has this id with or without a section that says no more than `from`. */
+  readonly knowsSensor = (code: string, id: string, from: string): boolean => {
+    const controller = this.#controllers.get(code);
+    return controller !== undefined && isNoOtherSensor(controller, id, from, this.#transliterate);
+  };
 
   /** Applies new names, places and limits of readings; nothing else changes. */
   rename(settings: MirrorSettings): void {

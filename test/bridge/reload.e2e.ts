@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { freePort } from "../support/mosquitto.js";
-import { tempFolder, until } from "../mqtt-connection/support.js";
+import { otherClient, tempFolder, until } from "../mqtt-connection/support.js";
 import { brokerAndClient, platform } from "./support/bridge.js";
 import { programFile } from "../end-to-end/support/program.js";
 import { linesOf, logged, says, startProcess } from "./support/program.js";
@@ -125,6 +125,45 @@ describe("SIGHUP", () => {
     expect(announced().at(-1)).not.toContain("greenhouse/group/fans/set");
     expect(says(bridge, "a new run begins")).toBe(false);
     expect(linesOf(bridge).filter(({ msg }) => String(msg).startsWith("connected to"))).toHaveLength(1);
+  }, 60_000);
+
+  it("takes up users of the embedded broker without a new run, and disconnects nobody who stays", async () => {
+    const folder = await tempFolder();
+    const { businessUrl } = await platform();
+    const port = await freePort();
+    const platformSection = {
+      business_url: businessUrl,
+      realtime_url: businessUrl,
+      token: "canary-token-99",
+    };
+    const write = (...names: readonly string[]) =>
+      writeFile(
+        join(folder, "config.yaml"),
+        JSON.stringify({
+          platform: platformSection,
+          broker: { port, users: names.map((username) => ({ username, password: `of-${username}` })) },
+          http: false,
+        }),
+        { mode: 0o600 },
+      );
+    await write("ha", "scada");
+    const bridge = startProcess({ folder });
+    await until(() => says(bridge, "connected to"), "connected", [bridge.stderr]);
+    const clientOf = (username: string) =>
+      otherClient(`mqtt://127.0.0.1:${port}`, { username, password: `of-${username}` });
+    const [stays, goes] = [await clientOf("ha"), await clientOf("scada")];
+    await write("ha", "phone");
+    bridge.signal("SIGHUP");
+    await until(() => logged(bridge, "in force now: broker.users") !== undefined, "taken up", [
+      bridge.stderr,
+    ]);
+    await until(() => !goes.connected, "disconnected", [bridge.stderr]);
+    await clientOf("phone");
+    await expect(clientOf("scada")).rejects.toThrow();
+    expect(stays.connected).toBe(true);
+    expect(says(bridge, "a new run begins")).toBe(false);
+    expect(linesOf(bridge).filter(({ msg }) => String(msg).startsWith("connected to"))).toHaveLength(1);
+    expect(bridge.stderr).not.toContain("of-phone");
   }, 60_000);
 
   it("a file with mistakes: every mistake with its line, and the old settings stay", async () => {

@@ -8,7 +8,7 @@ import type { Overview, SettingsDocument, SettingsProposal } from "../../src/pag
 import { startProgram } from "../end-to-end/support/program.js";
 import { until } from "../mqtt-connection/support.js";
 import { running } from "./support/settings-page.js";
-import { logged } from "./support/program.js";
+import { linesOf, logged } from "./support/program.js";
 
 describe("settings of the page", () => {
   it("are for an admin alone, and show no secret", async () => {
@@ -134,6 +134,36 @@ describe("settings of the page", () => {
       status: 422,
       body: { errors: { "http.users": [expect.stringContaining("no longer be an admin")] } },
     });
+  }, 60_000);
+
+  it("that are a sensor's first limits count at once, whatever the file said of it", async () => {
+    const { bridge, ask, logIn, startedAt, seen } = await running();
+    const alarms = () => seen.findLast(({ topic }) => topic.endsWith("/gh-0001/reading_alarms"))?.text ?? "";
+    const shown = () => seen.some(({ topic }) => topic.endsWith("/sensor/airtemp"));
+    await until(shown, "read");
+    await logIn("anna");
+    const before = await startedAt();
+    const at = "controllers.GH-0001.sensors.airtemp";
+    const save = async (changes: object) => {
+      const { etag } = (await ask("settings")).body as SettingsDocument;
+      expect((await ask("settings/check", { changes })).body).toMatchObject({ errors: {}, need_run: [] });
+      expect(await ask("settings", { changes, etag })).toMatchObject({ status: 200, body: { need_run: [] } });
+    };
+    await save({ [at]: { from: "空气温度", alarm: { high: -50, delay: "0s" } } });
+    await until(() => alarms().includes('"limit":"high"'), "raised", [bridge.stderr]);
+    await save({ [at]: null, "alarms.humidity": { high: 1, delay: "0s" } });
+    await until(() => alarms().includes("airhumi") && !alarms().includes("airtemp"), "of the kind", [
+      bridge.stderr,
+    ]);
+    expect([bridge.hasEnded, await startedAt()]).toEqual([false, before]);
+    expect(linesOf(bridge).filter(({ msg }) => String(msg).startsWith("connected to"))).toHaveLength(1);
+    // Under another id it is another topic.
+    const { body } = await ask("settings/check", {
+      changes: {
+        [at.replace("airtemp", "roof_air")]: { from: "空气温度", alarm: { high: 40 } },
+      },
+    });
+    expect(body).toMatchObject({ errors: {}, need_run: ["controllers.GH-0001.sensors.roof_air"] });
   }, 60_000);
 
   it("of a text above 64 KiB are saved too", async () => {

@@ -117,7 +117,8 @@ describe("the certificate of the embedded broker", () => {
     const { log, lines } = capturedLog();
     const live = new LiveSettings(configuration);
     const journal = { append: () => Promise.reject(new Error("nobody logs in")) };
-    const onReload = (listener: () => void) => live.onReload(listener);
+    const onReload = (listener: (now: typeof configuration) => void) =>
+      live.onReload(() => listener(live.configured));
     const broker = await features.broker.start(configuration, { clock: systemClock, log, journal, onReload });
     onTestFinished(() => broker?.close());
     await write(renewedCertificate);

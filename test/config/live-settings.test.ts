@@ -108,6 +108,7 @@ const changes: Readonly<Record<(typeof atOnce)[number], readonly [before: string
   "http.token": ["", "http: { token: new-token-of-the-page }"],
   "http.allowed_hosts": ["", "http: { allowed_hosts: [pi.local] }"],
   "http.users": ["", "http: { users: [{ username: anna, password: Sun-and-rain-7 }] }"],
+  "broker.users": ["", "broker: { users: [{ username: ha, password: Sun-and-rain-7 }] }"],
   "http.settings": ["", "http: { settings: false }"],
   "http.overview": ["", "http: { overview: [humidity] }"],
   alarms: ["", "alarms: { temperature: { low: 5 } }"],
@@ -197,6 +198,32 @@ describe("a key that counts at once", () => {
     expect(Object.keys(withLiveKeys(before, next).groups)).toEqual(["roofs"]);
   });
 
+  it("of a sensor is one also where the file named it for the first time, if the run shows it so anyway", async () => {
+    const simulator = await platform();
+    const knows = (code: string, id: string, from: string) =>
+      `${code} ${id} ${from}` === "GH-0001 air 空气温度";
+    const [nothing, alarmed, scaled] = await Promise.all(
+      ["", "alarm: { low: 4 }", "alarm: { low: 4 }, offset: 1"].map((more) =>
+        configurationOf(
+          more === "" ? "" : `controllers: { GH-0001: { sensors: { air: { from: 空气温度, ${more} } } } }`,
+          simulator,
+        ),
+      ),
+    );
+    if (!nothing || !alarmed || !scaled) throw new Error("three are made");
+    expect(keysForRun(nothing, alarmed)).toEqual(["controllers.GH-0001.sensors.air"]);
+    expect(keysForRun(nothing, scaled, knows)).toEqual(["controllers.GH-0001.sensors.air.offset"]);
+    const live = new LiveSettings(nothing);
+    expect(live.reload(alarmed, knows)).toEqual({
+      applied: ["controllers.GH-0001.sensors.air.alarm"],
+      needRestart: [],
+    });
+    expect(live.configured.controllers["GH-0001"]?.sensors["air"]?.alarm).toEqual({ low: 4 });
+    expect(live.reload(nothing, knows).needRestart).toEqual([]);
+    expect(live.reload(nothing, knows)).toEqual({ applied: [], needRestart: [] });
+    expect(live.configured.controllers["GH-0001"]?.sensors["air"]?.alarm).toBeUndefined();
+  });
+
   it("the order of houses and actuators counts at once", async () => {
     const simulator = await platform();
     const ordered = (...codes: readonly string[]) =>
@@ -217,6 +244,19 @@ describe("a key that counts at once", () => {
     expect(keysForRun(east, nothing)).toEqual([]);
     const listed = (one: Configuration): Configuration => ({ ...one, mirror: "listed" });
     expect(keysForRun(listed(nothing), listed(east))).toEqual(["controllers.GH-0001"]);
+  });
+
+  it("the first or last user of a broker that others reach waits for the run in which it listens to them or to itself", async () => {
+    const simulator = await platform();
+    const users = "users: [{ username: ha, password: Sun-and-rain-7 }]";
+    const [open, shut] = [
+      await configurationOf(`broker: { host: 0.0.0.0, ${users} }`, simulator),
+      await configurationOf("broker: { host: 127.0.0.1 }", simulator),
+    ];
+    expect(keysForRun(open, shut)).toEqual(["broker.host", "broker.users"]);
+    expect(withLiveKeys(open, shut).broker.users).toBe(open.broker.users);
+    expect(keysForRun(shut, open)).toEqual(["broker.host"]);
+    expect(withLiveKeys(shut, open).broker).toMatchObject({ host: "127.0.0.1", users: [{ username: "ha" }] });
   });
 
   it("the first users need no new run where ingress serves the page anyway, and one where the page begins with them", async () => {

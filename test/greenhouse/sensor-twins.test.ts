@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SensorItem } from "../../src/greenhouse/ports.js";
 import type { SensorSettings } from "../../src/greenhouse/settings.js";
-import { layoutFor, unnamedTwins } from "../../src/greenhouse/sensor-identity.js";
+import { isNoOtherSensor, layoutFor, unnamedTwins } from "../../src/greenhouse/sensor-identity.js";
 import { operations, requestPath } from "../../src/platform/operations.js";
 import { controllerSettings } from "../support/builders.js";
 
@@ -32,6 +32,43 @@ describe("sensors that differ by their place alone", () => {
   it("are named as the configuration would name them", () => {
     expect(unnamedTwins(items)).toEqual(["空气温度#2"]);
     expect(unnamedTwins([one("a", { channel: "1" }), one("a", { channel: "2" })])).toEqual([]);
+  });
+});
+
+describe("an entry of the configuration that names a sensor", () => {
+  const of = (items: readonly SensorItem[], sensors: readonly SensorSettings[] = []) => {
+    const settings = controllerSettings({ sensors });
+    const layout = layoutFor(items, { layout: [], settings }, { transliterate: plain });
+    return (id: string, from: string) => isNoOtherSensor({ layout, settings }, id, from, plain);
+  };
+  const air = [one("空气温度"), one("空气湿度")];
+  const twins = [one("空气温度", { channel: "2" }), one("空气温度", { channel: "1" })];
+  const named = { id: "roof", from: "空气温度", ignore: false };
+
+  it.each<readonly [string, string, string, boolean]>([
+    ["by the id that it has anyway is the same", "air_temperature", "空气温度", true],
+    ["by its id in both places is the same", "air_temperature", "air_temperature", true],
+    ["by another id is another topic", "roof", "空气温度", false],
+    ["by the id of another is another one", "air_humidity", "空气温度", false],
+    ["that is not there is none", "air_temperature", "光照", false],
+  ])("%s", (_, id, from, isSame) => expect(of(air)(id, from)).toBe(isSame));
+
+  it("of two that are called the same is the same by its channel, and by the name alone the first one", () => {
+    const layout = layoutFor(twins, { layout: [], settings: null }, { transliterate: plain });
+    const [second = "", first = ""] = layout.map(({ definition }) => definition?.id ?? "");
+    expect(of(twins)(second, "空气温度@2")).toBe(true);
+    expect(of(twins)(first, "空气温度@1")).toBe(true);
+    expect(of(twins)(first, "空气温度")).toBe(true);
+    expect(of(twins)(second, "空气温度")).toBe(false);
+  });
+
+  it("is another one where that alone gives it its id, or shows it", () => {
+    expect(of(air, [named])("roof", "空气温度")).toBe(false);
+    expect(of([...air, ...air])("x", "空气温度#2")).toBe(false);
+  });
+
+  it("of what was not read yet is not known", () => {
+    expect(of([])("air_temperature", "空气温度")).toBe(false);
   });
 });
 

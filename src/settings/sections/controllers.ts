@@ -265,5 +265,8 @@ const controller = section({
 
 export const controllersSection = map(deviceCode(), controller);
 
+/** The settings of a sensor about which the file says no more than `from`. */
+export const nothingElseSaid = (from: string): z.output<typeof sensor> => sensor.parse({ from });
+
 /** The settings of a controller that the file does not mention. */
 export const nothingSaid: z.output<typeof controller> = controller.parse({});
