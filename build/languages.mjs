@@ -9,7 +9,7 @@ const parts = {
   codes: ["codes"],
   setup: ["setup", "kinds"],
   checks: ["checks"],
-  settings: ["settings", "keys", "key_sentences"],
+  settings: ["settings", "keys", "key_sentences", "kinds"],
 };
 
 /** English is there by itself: what it says by a code or a key the program says already. */

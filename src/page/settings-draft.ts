@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import { get } from "./live.js";
-import type { SettingsDocument, SettingsProposal } from "./protocol.js";
+import type { ControllerView, SettingsDocument, SettingsProposal } from "./protocol.js";
 import type { Sentence } from "./sentences.js";
 import {
   withChange,
@@ -8,11 +8,14 @@ import {
   inKey,
   isGiven,
   moveName,
+  namesOfSensors,
   orderOfKnown,
   type Orders,
   type PartName,
+  type SensorNames,
   namesToPlace,
   without,
+  withSensorNames,
 } from "./settings-parts.js";
 
 /* Unsaved changes of the settings, and the bridge's judgement on them. */
@@ -35,10 +38,21 @@ export const said = signal<Sentence | null>(null);
 export const isSaving = signal(false);
 
 export const given = computed(() => settings.value?.given ?? {});
+type ShownSensors = ControllerView["sensors"];
+
+/** By controller, of those that were opened. */
+export const shownSensors = signal<Readonly<Record<string, ShownSensors>>>({});
+export const sensorNames = computed((): SensorNames =>
+  Object.fromEntries(
+    Object.entries(shownSensors.value).map(([code, sensors]) => [code, namesOfSensors(sensors)]),
+  ),
+);
+
 export const wanted = computed(() => {
   if (text.value !== null) return { text: text.value };
   const order = orderOfKnown(orders.value, given.value, draft.value);
-  return { changes: draft.value, ...(Object.keys(order).length > 0 && { order }) };
+  const changes = withSensorNames(draft.value, given.value, sensorNames.value);
+  return { changes, ...(Object.keys(order).length > 0 && { order }) };
 });
 export const hasChanges = computed(() => text.value !== null || countOfChanges.value > 0);
 export const countOfChanges = computed(
@@ -61,6 +75,12 @@ export function move(at: string, names: readonly string[], name: string, by: num
 
 /** The platform's controllers by code, also those that the file does not mention. */
 export const mirrored = signal<Readonly<Record<string, string>>>({});
+
+export async function loadSensors(code: string): Promise<void> {
+  if (Object.hasOwn(shownSensors.value, code)) return;
+  const { status, body } = await get<ControllerView>(`api/controllers/${encodeURIComponent(code)}`);
+  if (status === 200 && body !== null) shownSensors.value = { ...shownSensors.value, [code]: body.sensors };
+}
 
 export async function load(): Promise<void> {
   void get<Readonly<Record<string, Mirrored>>>("api/controllers").then(({ status, body }) => {

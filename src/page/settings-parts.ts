@@ -249,8 +249,54 @@ export function thingsIn(changes: Readonly<Record<string, unknown>>): readonly F
   });
 }
 
+/** How the platform names a sensor, as the bridge shows it. */
+interface ShownSensor {
+  readonly name: string;
+  readonly factor: string | null;
+  readonly channel: string | null;
+}
+
+/** By id the `from` that names exactly this sensor. */
+export function namesOfSensors(
+  sensors: Readonly<Record<string, ShownSensor>>,
+): Readonly<Record<string, string>> {
+  const all = Object.values(sensors);
+  const isAlone = (name: string) => all.filter((one) => [one.name, one.factor].includes(name)).length === 1;
+  return Object.fromEntries(
+    Object.entries(sensors).map(([id, { name, factor, channel }]) => {
+      const names = [
+        name,
+        factor ?? "",
+        ...(channel === null ? [] : [`${name || (factor ?? "")}@${channel}`]),
+      ];
+      return [id, names.find((one) => one !== "" && (isAlone(one) || one.includes("@"))) ?? id];
+    }),
+  );
+}
+
+export type SensorNames = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** At the key `from` of a sensor its name on the platform; undefined at other keys. */
+export function sensorNameAt(key: string, sensors: SensorNames): string | undefined {
+  const [top, code = "", section, id = "", last, ...more] = partsOf(key);
+  const isOne = top === "controllers" && section === "sensors" && last === "from" && more.length === 0;
+  return isOne ? sensors[code]?.[id] : undefined;
+}
+
+/** Adds `from` to sensors that the file does not have yet. */
+export function withSensorNames(draft: Draft, given: Given, sensors: SensorNames): Draft {
+  const added = Object.entries(draft).flatMap(([key, value]) => {
+    const [top, code = "", section, id, last] = partsOf(key);
+    if (value === null || top !== "controllers" || section !== "sensors" || last === undefined) return [];
+    const from = inKey(inKey(inKey(inKey("controllers", code), "sensors"), id ?? ""), "from");
+    const name = sensorNameAt(from, sensors);
+    return name === undefined || isGiven(from, given, draft) ? [] : [[from, name] as const];
+  });
+  return added.length === 0 ? draft : { ...Object.fromEntries(added), ...draft };
+}
+
 /** The names in a key. */
-function partsOf(key: string): readonly string[] {
+export function partsOf(key: string): readonly string[] {
   return [...key.matchAll(/(?:^|\.)(?:("(?:[^"\\]|\\.)*")|([^."[\]]+))/gu)].map(([, quoted, plain = ""]) =>
     quoted === undefined ? plain : (JSON.parse(quoted) as string),
   );

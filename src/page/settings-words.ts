@@ -1,7 +1,12 @@
 import { type Language, readable } from "../greenhouse/labels.js";
 import { calledAs, type Pattern } from "./settings-parts.js";
-import { key_sentences, keys as keyNames, settings as words } from "./locales/settings.js";
-import { language } from "./words.js";
+import {
+  key_sentences,
+  keys as keyNames,
+  kinds as kindNames,
+  settings as words,
+} from "./locales/settings.js";
+import { codeText, language } from "./words.js";
 
 /* Texts of the settings, which are loaded when these are opened. */
 
@@ -14,6 +19,18 @@ export const s = (word: SettingsWord, values: Readonly<Record<string, string | n
   (bundled[language.value][word] ?? readable(word)).replace(/\{(\w+)\}/g, (_, name: string) =>
     String(values[name] ?? ""),
   );
+
+const kinds: Readonly<Record<Language, Readonly<Record<string, string>>>> = kindNames;
+
+/** What a word that can be chosen means to people; what has no text stands as it does in the file. */
+export function choiceText(pattern: Pattern, word: string): string {
+  if (/^(?:kinds|controllers\.\*\.actuators\.\*\.kind)$/.test(pattern))
+    return kinds[language.value][word] ?? word;
+  if (/^(?:alarms|controllers\.\*\.sensors\.\*\.kind)$/.test(pattern)) return codeText(word);
+  if (pattern !== "http.ingress.role" || (word !== "viewer" && word !== "operator" && word !== "admin"))
+    return word;
+  return s(word);
+}
 
 type ByKey = Readonly<Record<Pattern, string>>;
 

@@ -15,6 +15,7 @@ import {
   isMissing,
   isSaving,
   load,
+  loadSensors,
   mirrored,
   move,
   orders,
@@ -22,7 +23,9 @@ import {
   proposal,
   put,
   said,
+  sensorNames,
   settings,
+  shownSensors,
   takeOut,
   text,
   wanted,
@@ -50,11 +53,13 @@ import {
   namesIn,
   nodesOf,
   partNames,
+  partsOf,
   type Pattern,
   parseTyped,
+  sensorNameAt,
   unitKey,
 } from "./settings-parts.js";
-import { labelOf, s, sentenceOf } from "./settings-words.js";
+import { choiceText, labelOf, s, sentenceOf } from "./settings-words.js";
 import "./settings.css";
 import { language } from "./words.js";
 
@@ -62,6 +67,7 @@ import { language } from "./words.js";
 
 const checkAfterMs = 400;
 let asked = 0;
+let hadChanges = false;
 
 /** Gets the verdict of `check` while typing; only the answer to the newest question counts. */
 async function check(about: object): Promise<void> {
@@ -78,10 +84,14 @@ async function check(about: object): Promise<void> {
 
 effect(() => {
   if (!hasChanges.value) {
+    hadChanges = false;
     asked += 1;
     proposal.value = null;
     return;
   }
+  // What was saved before is not what is being changed now.
+  if (!hadChanges) said.value = null;
+  hadChanges = true;
   const about = wanted.value;
   const timer = setTimeout(() => void check(about), checkAfterMs);
   return () => clearTimeout(timer);
@@ -215,6 +225,8 @@ const valueAt = (key: string): unknown =>
 const textOf = (value: unknown): string =>
   value === null || value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
 
+const guardSensor = "controllers.*.actuators.*.limits.guards.*.sensor";
+
 function Single({ node, at, pattern }: NodeProps) {
   const label = labelOf(pattern, node.name);
   const value = textOf(valueAt(at));
@@ -222,10 +234,9 @@ function Single({ node, at, pattern }: NodeProps) {
   const hasDefault = node.default !== undefined;
   if (node.type === "flag" || node.type === "choice") {
     const words = node.type === "flag" ? ["true", "false"] : (node.words ?? []).map(String);
-    const shown = (word: string) => (node.type === "flag" ? s(word === "true" ? "yes" : "no") : word);
-    const none = hasDefault
-      ? s("usual", { value: node.type === "flag" ? shown(shownDefault(node)) : shownDefault(node) })
-      : "–";
+    const shown = (word: string) =>
+      node.type === "flag" ? s(word === "true" ? "yes" : "no") : choiceText(pattern, word);
+    const none = hasDefault ? s("usual", { value: shown(shownDefault(node)) }) : "–";
     return (
       <Frame node={node} at={at} pattern={pattern}>
         <Choice
@@ -238,18 +249,26 @@ function Single({ node, at, pattern }: NodeProps) {
     );
   }
   const isSecret = node.secret === true || given.value[at]?.isSecret === true;
+  const sensors = pattern === guardSensor ? `sensors-of-${at.replace(/\W/g, "-")}` : null;
   return (
     <Frame node={node} at={at} pattern={pattern}>
+      {sensors === null ? null : <Sensors id={sensors} at={at} />}
       <WithUnit at={at}>
         <Field
           label={label}
           {...(isSecret
             ? ({ type: "password" } as const)
-            : { inputMode: node.type === "number" ? "decimal" : "text" })}
+            : ({
+                inputMode: node.type === "number" ? "decimal" : "text",
+                list: sensors ?? undefined,
+              } as const))}
           autocomplete={isSecret ? "new-password" : "off"}
           spellcheck={false}
           value={value}
-          placeholder={isSecret && given.value[at] ? s("secret_kept") : hasDefault ? usual : exampleOf(node)}
+          placeholder={
+            sensorNameAt(at, sensorNames.value) ??
+            (isSecret && given.value[at] ? s("secret_kept") : hasDefault ? usual : exampleOf(node))
+          }
           onInput={({ currentTarget }) => put(at, parseTyped(node, currentTarget.value))}
         />
       </WithUnit>
@@ -257,10 +276,36 @@ function Single({ node, at, pattern }: NodeProps) {
   );
 }
 
-/** A number with its unit, if the file has one. */
+/** Suggests what a guard can look at. */
+function Sensors({ id, at }: Readonly<{ id: string; at: string }>) {
+  const [, code = ""] = partsOf(at);
+  useEffect(() => void loadSensors(code), []);
+  const weather = namesIn("weather", given.value, draft.value).map((name) => `weather/${name}`);
+  return (
+    <datalist id={id}>
+      {Object.entries(shownSensors.value[code] ?? {}).map(([name, { label }]) => (
+        <option key={name} value={name}>
+          {label[language.value]}
+        </option>
+      ))}
+      {weather.map((name) => (
+        <option key={name} value={name} />
+      ))}
+    </datalist>
+  );
+}
+
+/** The unit in the file, or that with which a sensor is shown. */
+function unitAt(key: string): string {
+  const [, code = "", section, id = ""] = partsOf(key);
+  const own = textOf(valueAt(key));
+  return own === "" && section === "sensors" ? (shownSensors.value[code]?.[id]?.unit ?? "") : own;
+}
+
+/** A number with its unit. */
 function WithUnit({ at, children }: Readonly<{ at: string; children: ComponentChildren }>) {
   const key = unitKey(at, (one) => textOf(valueAt(one)));
-  const unit = key === null ? "" : textOf(valueAt(key));
+  const unit = key === null ? "" : unitAt(key);
   return unit === "" ? (
     <>{children}</>
   ) : (
@@ -393,7 +438,17 @@ function Entries({ node, at, pattern }: NodeProps) {
   const { entry, words } = node;
   if (entry === undefined) return null;
   const known = namesIn(at, given.value, draft.value);
-  const found = at === "controllers" ? Object.keys(mirrored.value) : [];
+  const [, code = ""] = partsOf(at);
+  const isOfSensors = pattern === "controllers.*.sensors";
+  useEffect(() => {
+    if (isOfSensors) void loadSensors(code);
+  }, []);
+  const found =
+    at === "controllers"
+      ? Object.keys(mirrored.value)
+      : isOfSensors
+        ? Object.keys(sensorNames.value[code] ?? {})
+        : [];
   const more = [...new Set([...found, ...added.value])];
   const left = more.filter((one) => !known.includes(one) && draft.value[inKey(at, one)] !== null);
   const names = inOrder([...known, ...left], orders.value[at]);
@@ -434,7 +489,7 @@ function Entries({ node, at, pattern }: NodeProps) {
           <Choice
             label={s("new_name")}
             bound={name}
-            options={[["", "–"], ...free.map((word) => [word, word] as const)]}
+            options={[["", "–"], ...free.map((word) => [word, choiceText(pattern, word)] as const)]}
           />
         )}
         <Button act={add}>{s("add")}</Button>
@@ -449,7 +504,14 @@ type EntryProps = NodeProps & Readonly<{ name: string; isNew: boolean; children?
 function Entry({ node, at, pattern, name, isNew, children }: EntryProps) {
   const inner = plain(node);
   const own = textOf(valueAt(inKey(at, "name")));
-  const title = own === "" && pattern === "controllers.*" ? (mirrored.value[name] ?? "") : own;
+  const [, code = ""] = partsOf(at);
+  const shown =
+    pattern === "controllers.*"
+      ? mirrored.value[name]
+      : pattern === "controllers.*.sensors.*"
+        ? shownSensors.value[code]?.[name]?.label[language.value]
+        : choiceText(pattern.replace(/\.\*$/, ""), name);
+  const title = own !== "" ? own : shown === name ? "" : (shown ?? "");
   if (!isInner(inner))
     return (
       <div class="adding">
@@ -687,7 +749,7 @@ function Saving({ isWritable }: Readonly<{ isWritable: boolean }>) {
   const shown = proposal.value;
   const errors = Object.values(shown?.errors ?? {}).flat().length;
   const count = text.value === null ? countOfChanges.value : 1;
-  const said = [...(shown?.warnings ?? []), ...(shown?.sentences ?? [])];
+  const sentences = [...(shown?.warnings ?? []), ...(shown?.sentences ?? [])];
   return (
     <div class="saving" role="region" aria-label={s("save")}>
       <div class="bar">
@@ -704,9 +766,10 @@ function Saving({ isWritable }: Readonly<{ isWritable: boolean }>) {
           {s(isSaving.value ? "saving" : isSavedAllTheSame.value ? "save_all_the_same" : "save")}
         </Button>
       </div>
-      {said.length === 0 ? null : (
+      <Alert said={said} />
+      {sentences.length === 0 ? null : (
         <ul>
-          {said.map((one) => (
+          {sentences.map((one) => (
             <li key={one}>{one}</li>
           ))}
         </ul>
@@ -716,13 +779,18 @@ function Saving({ isWritable }: Readonly<{ isWritable: boolean }>) {
         <p>{s("secrets_too", { names: shown.secrets.join(", ") })}</p>
       ) : null}
       {shown !== null && shown.difference !== "" ? (
-        <details open={!isWritable}>
+        <details open={!isWritable || said.value !== null}>
           <summary>{s("differs")}</summary>
           <DifferenceText of={shown.difference} />
         </details>
       ) : null}
     </div>
   );
+}
+
+function show(name: typeof part.value): void {
+  part.value = name;
+  if (!hasChanges.value) said.value = null;
 }
 
 function Part({ of }: Readonly<{ of: SettingsDocument }>) {
@@ -779,7 +847,7 @@ export default function Settings() {
       <Head name={s("settings")} />
       <div class="parts" role="group" aria-label={s("settings")}>
         {partNames.map((name) => (
-          <Button key={name} aria-pressed={part.value === name} act={() => (part.value = name)}>
+          <Button key={name} aria-pressed={part.value === name} act={() => show(name)}>
             {s(name)}
           </Button>
         ))}
@@ -787,7 +855,7 @@ export default function Settings() {
       <div class="settings">
         <Notices of={shown} />
         <p>{s(`what_${part.value}`)}</p>
-        <Alert said={said} />
+        {hasChanges.value ? null : <Alert said={said} />}
         <Part key={part.value} of={shown} />
       </div>
       <Saving isWritable={shown.not_writable === null} />

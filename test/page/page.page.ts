@@ -45,11 +45,11 @@ describe("the bundle", () => {
   const sum = (found: readonly { readonly bytes: number }[]) =>
     found.reduce((all, { bytes }) => all + bytes, 0);
 
-  it("is at most 53.6 kB at first and 118 kB with what is loaded when it is opened, compressed", () => {
+  it("is at most 53.6 kB at first and 119.5 kB with what is loaded when it is opened, compressed", () => {
     const document = readFileSync("dist/page/index.html", "utf8");
     const first = sizes.filter(({ name }) => document.includes(name));
     expect(sum(first)).toBeLessThanOrEqual(53_600);
-    expect(sum(sizes)).toBeLessThanOrEqual(118_000);
+    expect(sum(sizes)).toBeLessThanOrEqual(119_500);
     console.log(
       `bundle: ${sum(sizes)} bytes gzip, ${sizes.map(({ name, bytes }) => `${name} ${bytes}`).join(", ")}`,
     );

@@ -204,6 +204,89 @@ describe("settings", () => {
     180_000,
   );
 
+  it.each([
+    ["en-GB", 1_000, "Sensors", "Air temperature", "Alarm limits", "Too high", "For at least"],
+    ["zh-CN", 360, "传感器", "空气温度", "报警限值", "偏高限值", "持续时间"],
+  ])(
+    "a sensor that the file does not name gets its first limit where it is seen, without a new run: %s",
+    async (locale, width, sensors, air, limits, high, lasting) => {
+      const { url, folder } = await house();
+      const { page, complaints } = await settingsOf(url, { locale, viewport: { width, height: 900 } });
+      const startedAt = () =>
+        page.evaluate(async () => {
+          const overview = await fetch("api/overview").then((answer) => answer.text());
+          return /"started_at":"[^"]+"/.exec(overview)?.[0];
+        });
+      const before = await startedAt();
+      const fold = (text: string) => page.locator("summary", { hasText: text });
+      await fold("East house").click();
+      await fold(sensors).first().click();
+      await fold(air).click();
+      await fold(air).locator("..").locator("summary", { hasText: limits }).click();
+      await page.getByLabel(high, { exact: true }).fill("-50");
+      await page.getByLabel(lasting, { exact: true }).fill("0s");
+      await picture(page, `first-limit-${locale}-${width}`);
+      expect(await axe(page)).toEqual([]);
+      await save(page);
+      await expect
+        .poll(async () => parse(await readFile(join(folder, "config.yaml"), "utf8")) as unknown)
+        .toMatchObject({
+          controllers: {
+            "GH-0001": {
+              sensors: { airtemp: { from: "空气温度", alarm: { high: -50, delay: "0s" } } },
+            },
+          },
+        });
+      await page.goto(`${url}/#/alarms`);
+      await expect.poll(() => page.locator("main").innerText(), { timeout: 30_000 }).toContain("-50");
+      expect(await startedAt()).toBe(before);
+      expect(complaints).toEqual([]);
+    },
+    120_000,
+  );
+
+  it.each([
+    ["en-GB", /Somebody else changed the file/, "West house", "North house"],
+    ["zh-CN", /文件同时被别人修改了/, "西棚", "北棚"],
+  ])(
+    "of two who save at once the later one is told beside the button, sees what differs, and loses nothing: %s",
+    async (locale, told, west, north) => {
+      const { url, folder } = await house();
+      const file = () => readFile(join(folder, "config.yaml"), "utf8");
+      const options = { locale, viewport: { width: 360, height: 780 } };
+      const change = async (key: RegExp, value: string) => {
+        const { page } = await settingsOf(url, options);
+        await page.locator("summary", { hasText: "East house" }).click();
+        await page.getByLabel(key).first().fill(value);
+        const button = page.getByRole("button", { name: /^(Save|保存)$/ });
+        await expect.poll(() => button.isEnabled()).toBe(true);
+        return page;
+      };
+      const [first, later] = [await change(/^(Name|名称)$/, west), await change(/^(Name|名称)$/, north)];
+      await save(first);
+      await expect.poll(file).toContain(`name: ${west}`);
+      await later.evaluate(() => scrollTo(0, document.body.scrollHeight));
+      await save(later);
+      const answer = later.locator(".saving").getByText(told);
+      await answer.waitFor();
+      await expect.poll(() => later.locator(".saving pre").innerText()).toContain(`-    name: ${west}`);
+      const box = await answer.boundingBox();
+      expect([box !== null && box.y > 0, (box?.y ?? Infinity) < 780]).toEqual([true, true]);
+      await picture(later, `two-at-once-${locale}`);
+      expect(await axe(later)).toEqual([]);
+      await save(later);
+      await expect.poll(file).toContain(`name: ${north}`);
+      // What was said of one change is gone with the next.
+      await later.getByText(/^(Saved, and in force\.|已保存并生效。)$/).waitFor();
+      await later
+        .getByLabel(/^(Area|区域)$/)
+        .first()
+        .fill("1");
+      await expect.poll(() => later.getByText(/^(Saved, and in force\.|已保存并生效。)$/).count()).toBe(0);
+    },
+    120_000,
+  );
+
   it("people are added, and the last admin stays one", async () => {
     const { url, folder } = await house();
     const { page } = await settingsOf(url);
@@ -355,7 +438,7 @@ describe("settings", () => {
     const open = (name: string) => page.locator("summary", { hasText: name }).first().click();
     await open("East house");
     await open("Sensors");
-    await page.locator("summary", { hasText: /^air\s*$/ }).click();
+    await page.locator("summary", { hasText: /air\s*$/ }).click();
     const offset = page.locator(".set", { has: page.getByLabel("Correction", { exact: true }) });
     await offset.getByText("°C", { exact: true }).waitFor();
     expect(await offset.innerText()).toContain("the bridge starts again");
@@ -367,6 +450,11 @@ describe("settings", () => {
     await open("Guards");
     await page.locator("summary", { hasText: /^hot\s*$/ }).click();
     await page.locator(".set", { hasText: "°C" }).first().waitFor();
+    // What a guard can look at is offered by its name.
+    const field = page.getByLabel("Sensor", { exact: true });
+    const offered = page.locator(`datalist#${(await field.getAttribute("list")) ?? ""} option`);
+    await expect.poll(() => offered.count()).toBeGreaterThan(3);
+    expect(await offered.locator('xpath=self::*[@value="airhumi"]').textContent()).toBe("Air humidity");
     expect(await axe(page)).toEqual([]);
   }, 120_000);
 

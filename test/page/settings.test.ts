@@ -9,21 +9,80 @@ import {
   parseList,
   moveName,
   namesIn,
+  namesOfSensors,
   nodesOf,
   orderOfKnown,
   partNames,
   namesToPlace,
   parseTyped,
+  sensorNameAt,
   unitKey,
   without,
+  withSensorNames,
 } from "../../src/page/settings-parts.js";
 import en from "../../locales/en.json";
-import { labelOf, sentenceOf } from "../../src/page/settings-words.js";
+import { choiceText, labelOf, sentenceOf } from "../../src/page/settings-words.js";
 import { language } from "../../src/page/words.js";
 import { everySetting } from "../language/names.js";
 import type { SettingNode } from "../../src/page/protocol.js";
 
 const keys: readonly SettingNode[] = schemaTree();
+
+it("words that can be chosen are those of the language that is read, where there are any", () => {
+  const chosen = () => [
+    choiceText("controllers.*.actuators.*.kind", "side_vent"),
+    choiceText("kinds", "skylight"),
+    choiceText("alarms", "soil_temperature"),
+    choiceText("controllers.*.sensors.*.kind", "co2"),
+    choiceText("http.ingress.role", "operator"),
+    choiceText("mirror", "listed"),
+  ];
+  expect(chosen().slice(0, 3)).toEqual(["side vent", "skylight", "Soil temperature"]);
+  language.value = "zh";
+  const [, , , , role, ...asWritten] = chosen();
+  language.value = "en";
+  expect(role).toMatch(/^\p{Script=Han}+$/u);
+  expect(asWritten).toEqual(["listed"]);
+});
+
+describe("a sensor that the file does not name", () => {
+  const one = (name: string, factor: string | null = null, channel: string | null = null) => ({
+    ...{ name, factor, channel },
+  });
+  const names = { "GH.1": { air: "空气温度" } };
+  const at = 'controllers."GH.1".sensors.air';
+
+  it("is named by what it alone is called on the platform", () => {
+    expect(
+      namesOfSensors({
+        air: one("空气温度", "airtemp"),
+        soil_1: one("土壤温度", "soil", "1"),
+        soil_2: one("土壤温度", "soil", "2"),
+        wet: one("湿度", "wet_1"),
+        wet_2: one("湿度", "wet_2"),
+        code: one("", "lux"),
+        same: one("", null),
+      }),
+    ).toEqual({
+      ...{ air: "空气温度", soil_1: "土壤温度@1", soil_2: "土壤温度@2", wet: "wet_1", wet_2: "wet_2" },
+      ...{ code: "lux", same: "same" },
+    });
+  });
+
+  it("is named with what is said of it first, and with nothing else", () => {
+    expect(sensorNameAt(`${at}.from`, names)).toBe("空气温度");
+    expect(sensorNameAt(`${at}.name`, names)).toBeUndefined();
+    const limit = { [`${at}.alarm.low`]: 5 };
+    expect(withSensorNames(limit, {}, names)).toEqual({ [`${at}.from`]: "空气温度", ...limit });
+    for (const [draft, given] of [
+      [{ [`${at}.alarm.low`]: null }, {}],
+      [{ [`${at}.from`]: "t7", ...limit }, {}],
+      [limit, { [`${at}.from`]: { value: "空气温度", from: "file" as const, line: 3 } }],
+      [{ 'controllers."GH.1".sensors.other.name': "x", 'controllers."GH.1".name': "y" }, {}],
+    ] as const)
+      expect(withSensorNames(draft, given, names)).toBe(draft);
+  });
+});
 
 describe("the settings of the page", () => {
   it("reach every key of the schema, and each in one part", () => {
