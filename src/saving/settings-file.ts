@@ -227,7 +227,8 @@ export class SettingsFile {
       return null;
     }
     try {
-      if (isOther) await writeText({ file: secretsFile, text: after.secrets, isSecret: true }, files);
+      const secret = { file: secretsFile, isSecret: true, like: file };
+      if (isOther) await writeText({ ...secret, text: after.secrets }, files);
       if (before.text !== after.text) await writeText({ file, text: textWith(after) }, files);
     } catch (error) {
       // If the half-written change cannot be undone now, its record stays.

@@ -10,13 +10,12 @@ import {
   nodeFileSystem,
   replaceFile,
 } from "../runtime/file-system.js";
-import { privateModeIn } from "../runtime/permissions.js";
+import { forGroup, forOwner, privateModeIn } from "../runtime/permissions.js";
 
 /* Writes changed files to disk; at every moment the file is the old one or the new one. */
 
 /** Former versions kept of each file. */
 const mostKept = 10;
-const forOwner = 0o600;
 
 /** A file cannot be written; the message is a sentence with a remedy. */
 export class NotWritten extends TextError {
@@ -64,11 +63,13 @@ interface Given {
   readonly text: string;
   /** For a new file, or one that holds secrets from now on. */
   readonly isSecret?: boolean;
+  /** The file whose owner a new one gets, and whose group may read it if that may read this one. */
+  readonly like?: string;
 }
 
 /** Replaces or creates a file. Owner and mode stay, and a link still leads to it. Rejects with NotWritten. */
 export async function writeText(
-  { file, text, isSecret = false }: Given,
+  { file, text, isSecret = false, like }: Given,
   files: FileSystem = nodeFileSystem,
 ): Promise<void> {
   const target = await targetOf(file);
@@ -77,12 +78,19 @@ export async function writeText(
       if (errorCode(error) === "ENOENT" && isSecret) return null;
       throw error;
     });
-    const mode = facts === null ? await privateModeIn(dirname(target)) : facts.mode & 0o777;
-    const owner = facts === null ? {} : { owner: { uid: facts.uid, gid: facts.gid } };
-    await replaceFile(target, text, { mode, files, ...owner });
+    const other = facts === null && like !== undefined ? await stat(like).catch(nullIfFailed) : null;
+    const mode = facts === null ? await newModeIn(dirname(target), other) : facts.mode & 0o777;
+    const owner = facts ?? other;
+    await replaceFile(target, text, { mode, files, ...(owner !== null && { owner }) });
   } catch (error) {
     throw new NotWritten(sentenceOf(file, error), { cause: error });
   }
+}
+
+/** The mode of a new secret file. A file that others may read says nothing about its group. */
+async function newModeIn(folder: string, like: Pick<Stats, "mode"> | null): Promise<number> {
+  const isForGroup = like !== null && (like.mode & 0o044) === 0o040;
+  return isForGroup ? forGroup : privateModeIn(folder);
 }
 
 const nameOfKept = (file: string): RegExp => {

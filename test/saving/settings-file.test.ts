@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, chown, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadConfiguration } from "../../src/config/load.js";
@@ -66,6 +66,8 @@ async function placed(files?: FileSystem, own = text): Promise<Place> {
 }
 
 const name = { changes: { "controllers.GH-0001.name": "West" } };
+
+const asRoot = it.runIf(process.getuid?.() === 0);
 
 describe("settings that are saved", () => {
   it("change one place of the file, and nothing else in it", async () => {
@@ -177,6 +179,60 @@ describe("settings that are saved", () => {
     expect(kept).toHaveLength(10);
     expect(await readFile(join(folder, "data", "backups", kept.at(-1) ?? ""), "utf8")).toContain("House 11");
     expect((await stat(join(folder, "data", "backups", kept[0] ?? ""))).mode & 0o777).toBe(0o600);
+  });
+
+  asRoot("keep former files and their folder for the user of the bridge, whoever saves", async () => {
+    const { folder, file, settings } = await placed();
+    const [data, secretsFile] = [join(folder, "data"), join(folder, "secrets.yaml")];
+    await mkdir(data);
+    await chown(data, 1_234, 1_235);
+    for (const one of [file, secretsFile]) await chown(one, 1_236, 1_237);
+    await chmod(file, 0o640);
+    await settings.save({ changes: { ...name.changes, "platform.token": "secret-two" } }, null);
+    const facts = async (path: string) => {
+      const { uid, gid, mode } = await stat(path);
+      return [uid, gid, (mode & 0o777).toString(8)];
+    };
+    const backups = join(data, "backups");
+    expect(await facts(backups)).toEqual([1_234, 1_235, "700"]);
+    const kept = (await readdir(backups)).toSorted();
+    expect(await Promise.all(kept.map((one) => facts(join(backups, one))))).toEqual([
+      [1_236, 1_237, "640"],
+      [1_236, 1_237, "600"],
+    ]);
+  });
+
+  asRoot.each([
+    [0o640, 0o640],
+    [0o600, 0o600],
+    [0o644, 0o600],
+  ])("of mode %i make a new file of secrets for who may read the configuration", async (mode, expected) => {
+    const { folder, file, settings } = await placed();
+    await nodeFileSystem.remove(join(folder, "secrets.yaml"));
+    await chown(file, 1_236, 1_237);
+    await chmod(file, mode);
+    await settings.save(
+      {
+        changes: {
+          "mqtt.url": "mqtt://nas",
+          "mqtt.username": "g",
+          "mqtt.password": "x-y-z",
+          "platform.token": "secret-two",
+          "http.users": null,
+        },
+      },
+      null,
+    );
+    const { uid, gid, mode: made } = await stat(join(folder, "secrets.yaml"));
+    expect([uid, gid, made & 0o777]).toEqual([1_236, 1_237, expected]);
+  });
+
+  asRoot("make a new data directory for the owner of the file", async () => {
+    const { folder, file, settings } = await placed();
+    await chown(file, 1_236, 1_237);
+    await settings.save(name, null);
+    for (const one of ["data", "data/backups"])
+      expect(await stat(join(folder, one))).toMatchObject({ uid: 1_236, gid: 1_237 });
   });
 
   it("keep the former file also where the clock was set back behind those that are kept", async () => {
