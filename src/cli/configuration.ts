@@ -2,8 +2,8 @@ import { counted, msg, row, type Text } from "../language/text.js";
 import { fileURLToPath } from "node:url";
 import { clashes, sharedAnnouncements, sharedControllers } from "../config/clashes.js";
 import { isFleetFile, loadFleet } from "../config/fleet.js";
-import { loadConfiguration } from "../config/load.js";
-import { atValue } from "../settings/problem.js";
+import { type ConfigurationResult, loadConfiguration } from "../config/load.js";
+import { atValue, fileProblem, type Problem } from "../settings/problem.js";
 import { type Configuration, jsonSchema } from "../config/schema.js";
 import { zoneProblem } from "../settings/values.js";
 import { alarmSentences } from "../config/rules/alarms.js";
@@ -46,7 +46,7 @@ async function checkFiles(
     ...loaded.flatMap(({ problemAt }) =>
       zones === null ? [] : [problemAt(atValue(["platform", "time_zone"], zones))],
     ),
-    ...results.flatMap((result) => (result.ok ? [] : result.problems)),
+    ...(await Promise.all(results.map(problemsOf))).flat(),
     ...clashes(loaded),
     ...sharedControllers(loaded),
   ];
@@ -62,6 +62,15 @@ async function checkFiles(
     for (const sentence of [...sentences, costSentence(configuration), msg`ok`])
       say(row`${file}: ${sentence}`);
   }
+}
+
+/** Of one file among several; a fleet's is checked with its accounts. */
+async function problemsOf(result: ConfigurationResult): Promise<readonly Problem[]> {
+  if (result.ok) return [];
+  const isFleet = await isFleetFile(result.file);
+  return isFleet
+    ? [fileProblem(result.file, msg`this is the file of a fleet: check it by itself`)]
+    : result.problems;
 }
 
 /** Explains a target by each configuration that names it. */

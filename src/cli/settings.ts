@@ -11,7 +11,7 @@ import { schemaTree } from "../saving/schema-tree.js";
 import { valueTyped } from "../saving/value-text.js";
 import { type Path, problemText } from "../settings/problem.js";
 import { NotAtSocket } from "../beside/own-socket.js";
-import { firstLine, loadedFile, overridden } from "../terminal/common.js";
+import { firstLine, fleetProblem, loadedFile, overridden } from "../terminal/common.js";
 import { askAtSocket } from "../terminal/running-bridge.js";
 import { refusalText } from "./wording.js";
 import { CommandFailure, usageFailure } from "../runtime/ending.js";
@@ -39,6 +39,8 @@ export async function config(
   const path = pathOf(key);
   if (path === null) throw usageFailure(noKey(key));
   const loaded = await loadedFile(options, context.env);
+  const ofFleet = loaded.ok || action === "get" ? null : await fleetProblem(options);
+  if (ofFleet !== null) throw usageFailure(problemText(ofFleet));
   // A fleet's own file has other keys.
   if (!loaded.ok && options.account !== undefined && loaded.dataDir === undefined)
     throw usageFailure(joined(loaded.problems.map(problemText), "\n"));

@@ -1,5 +1,5 @@
 import { hashOf } from "../runtime/hash.js";
-import { msg, type Text } from "../language/text.js";
+import { counted, msg, type Text } from "../language/text.js";
 import { readdir } from "node:fs/promises";
 import { basename, dirname, extname, isAbsolute, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -487,19 +487,26 @@ const withPortOf = ({ http }: FleetSettings, loaded: readonly LoadedAccount[]): 
  * account's.
  */
 function sharedLogins(loaded: readonly LoadedAccount[]): Problem[] {
-  const firsts = new Map<string, LoadedAccount>();
-  return loaded.flatMap((one) => {
+  const users = new Map<string, LoadedAccount[]>();
+  for (const one of loaded) {
     const { token, token_file: tokenFile, sign_in: signIn, business_url: url } = one.configuration.platform;
     const key = JSON.stringify([url, token, tokenFile, signIn?.body]);
-    const first = firsts.get(key);
-    if (first === undefined) {
-      firsts.set(key, one);
-      return [];
-    }
-    const message = msg`the same platform login as account ${first.account}: each sign-in of one may end the session of the other, and both ask for the same controllers; give each its own login`;
-    return [one.problemAt(atKey(["platform"], message))];
-  });
+    const before = users.get(key);
+    if (before === undefined) users.set(key, [one]);
+    else before.push(one);
+  }
+  return [...users.values()].flatMap(([first, second, ...more]) =>
+    first === undefined || second === undefined
+      ? []
+      : [second.problemAt(atKey(["platform"], oneLogin(first.account, more.length)))],
+  );
 }
+
+/** `more`: how many further accounts use the login, besides the first and the one that is warned. */
+const oneLogin = (first: string, more: number): Text =>
+  more === 0
+    ? msg`the same platform login as account ${first}: each sign-in of one may end the session of the other, and both ask for the same controllers; give each its own login`
+    : msg`the same platform login as account ${first}, which ${counted(more, "more account has", "more accounts have")} too: each sign-in of one may end the sessions of the others, and all ask for the same controllers; give each its own login`;
 
 /** Warnings about what two accounts share and what works all the same. */
 const findShared = (loaded: readonly LoadedAccount[]): Problem[] => [

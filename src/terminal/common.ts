@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import { dirname, resolve } from "node:path";
 import { commandSentences } from "../commands/endings.js";
 import { type ConfigurationResult, loadConfiguration, type ReadFile, secretValues } from "../config/load.js";
-import { type Problem, problemText } from "../settings/problem.js";
+import { fileProblem, type Problem, problemText } from "../settings/problem.js";
 import type { Configuration } from "../config/schema.js";
 import { controllerTopicId } from "../settings/controllers.js";
 import type { Language } from "../greenhouse/labels.js";
@@ -48,7 +48,9 @@ export async function loadNamed(
   options: CommonOptions,
   { env, speech, stop }: Pick<ProcessContext, "env" | "speech" | "stop">,
 ): Promise<ConfigurationResult> {
-  const result = await unlessStopped(loadedFile(options, env), { stop });
+  const loaded = await unlessStopped(loadedFile(options, env), { stop });
+  const ofWrongKind = loaded.ok ? null : await unlessStopped(fleetProblem(options), { stop });
+  const result = loaded.ok || ofWrongKind === null ? loaded : { ...loaded, problems: [ofWrongKind] };
   const language = languageOf(result);
   if (language !== undefined) await speech.choose(language);
   return result;
@@ -78,6 +80,18 @@ export async function loadedFile(
   const { accountOf } = await import("../config/fleet.js");
   return accountOf(account, config, sources);
 }
+
+/** Instead of each key that a bridge has not: that a file, named without an account, is that of a fleet. Else null. */
+export async function fleetProblem({
+  config,
+  account,
+}: Pick<CommonOptions, "config" | "account">): Promise<Problem | null> {
+  if (account !== undefined) return null;
+  const { isFleetFile } = await import("../config/fleet.js");
+  return (await isFleetFile(config)) ? fileProblem(config, ofFleet) : null;
+}
+
+const ofFleet = msg`this is the file of a fleet: say which account is meant with --account NAME`;
 
 export function overridden(
   configuration: Configuration,

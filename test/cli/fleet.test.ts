@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { type AskSocket, atSocket } from "../../src/beside/own-socket.js";
@@ -45,4 +45,50 @@ it("one account that runs by itself shows and changes its own file on the page",
   const settings = () => ask(async (asked) => (await asked("/api/settings")).document);
   await expect.poll(settings, { timeout: 10_000 }).toMatchObject({ file: north });
   expect(lines.find(({ msg }) => msg === "starting")).toMatchObject({ config: north });
+});
+
+it.each<readonly [readonly string[]]>([
+  [["journal"]],
+  [["journal", "import"]],
+  [["journal", "export", "out"]],
+  [["run"]],
+  [["discover"]],
+  [["doctor"]],
+  [["doctor", "--watch", "1h"]],
+  [["alarms"]],
+  [["tags"]],
+  [["get", "station"]],
+  [["read", "GH-1", "1"]],
+  [["set", "GH-1", "roof", "10"]],
+  [["history", "GH-1"]],
+  [["cleanup"]],
+  [["lock", "GH-1", "roof"]],
+  [["unlock", "GH-1", "roof"]],
+  [["config", "set", "polling.sensors", "2m"]],
+  [["config", "unset", "polling.sensors"]],
+])("%j with the file of a fleet asks for the account in one sentence", async (words) => {
+  const place = await folder({ "fleet.yaml": "accounts: accounts\ndefaults: { mqtt: { url: mqtt://a } }\n" });
+  const file = join(place, "fleet.yaml");
+  const { code, err } = await greenhouse2mqtt([...words, "-c", file]);
+  expect([code, err]).toEqual([
+    2,
+    `${file}: this is the file of a fleet: say which account is meant with --account NAME\n`,
+  ]);
+  expect(await readFile(file, "utf8")).toContain("accounts: accounts\ndefaults:");
+});
+
+it("the file of a fleet among others that are checked is named as one, in one sentence", async () => {
+  const place = await folder({
+    "config.yaml": `${platform}\n`,
+    "fleet.yaml": "accounts: accounts\ndefaults: { mqtt: { url: mqtt://a } }\n",
+  });
+  const { code, out } = await greenhouse2mqtt([
+    "check",
+    ...["config.yaml", "fleet.yaml"].map((name) => join(place, name)),
+  ]);
+  const about = out.split("\n").filter((line) => line.includes("fleet.yaml"));
+  expect([code, about]).toEqual([
+    2,
+    [`${join(place, "fleet.yaml")}: this is the file of a fleet: check it by itself`],
+  ]);
 });

@@ -174,6 +174,19 @@ describe("the accounts of a fleet", () => {
     ]);
   });
 
+  it("with one platform login are warned about once, with their number", async () => {
+    const names = Array.from({ length: 47 }, (_, at) => `accounts/a${10 + at}.yaml`);
+    const { warningLines } = await loadedFrom({
+      ...two,
+      ...Object.fromEntries(names.map((name) => [name, account("same")])),
+    });
+    expect(warningLines).toEqual([
+      expect.stringContaining(
+        "accounts/a11.yaml:1:1 platform: the same platform login as account a10, which 45 more accounts have too: ",
+      ),
+    ]);
+  });
+
   it("with one controller are run both, with a warning", async () => {
     const { accounts, warningLines, problemLines } = await loadedFrom({
       "accounts/a.yaml": account("a", "controllers: { GH-1: {} }\n"),
