@@ -241,7 +241,8 @@ export const connectorOver =
   ) =>
   (target: Options, given: Connected): void => {
     const done: Connected = (...outcome) => {
-      if (outcome[1] !== null) endWithoutStack(outcome[1]);
+      // Undici gives an error alone.
+      if (outcome[0] === null) endWithoutStack(outcome[1]);
       given(...outcome);
     };
     const isSecure = target.protocol === "https:";
