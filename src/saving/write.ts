@@ -1,6 +1,5 @@
 import { msg, type Text, TextError } from "../language/text.js";
 import { ignored, nullIfFailed } from "../runtime/failures.js";
-import type { Stats } from "node:fs";
 import { access, chown, constants, realpath, stat } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
 import {
@@ -88,7 +87,7 @@ export async function writeText(
 }
 
 /** The mode of a new secret file. A file that others may read says nothing about its group. */
-async function newModeIn(folder: string, like: Pick<Stats, "mode"> | null): Promise<number> {
+async function newModeIn(folder: string, like: Pick<Awaited<ReturnType<typeof stat>>, "mode"> | null): Promise<number> {
   const isForGroup = like !== null && (like.mode & 0o044) === 0o040;
   return isForGroup ? forGroup : privateModeIn(folder);
 }
@@ -108,7 +107,7 @@ interface Former {
   readonly needed?: readonly string[];
 }
 
-type Owner = Pick<Stats, "uid" | "gid">;
+type Owner = Pick<Awaited<ReturnType<typeof stat>>, "uid" | "gid">;
 
 /** Makes the folder of kept copies. It belongs to the owner of the data directory, or of the file if that is new too. */
 async function makeFolder(folder: string, ofFile: Owner | null): Promise<void> {
