@@ -86,8 +86,10 @@ export async function writeText(
   }
 }
 
+type Facts = Awaited<ReturnType<typeof stat>>;
+
 /** The mode of a new secret file. A file that others may read says nothing about its group. */
-async function newModeIn(folder: string, like: Pick<Awaited<ReturnType<typeof stat>>, "mode"> | null): Promise<number> {
+async function newModeIn(folder: string, like: Pick<Facts, "mode"> | null): Promise<number> {
   const isForGroup = like !== null && (like.mode & 0o044) === 0o040;
   return isForGroup ? forGroup : privateModeIn(folder);
 }
@@ -107,7 +109,7 @@ interface Former {
   readonly needed?: readonly string[];
 }
 
-type Owner = Pick<Awaited<ReturnType<typeof stat>>, "uid" | "gid">;
+type Owner = Pick<Facts, "uid" | "gid">;
 
 /** Makes the folder of kept copies. It belongs to the owner of the data directory, or of the file if that is new too. */
 async function makeFolder(folder: string, ofFile: Owner | null): Promise<void> {
