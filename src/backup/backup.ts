@@ -1,9 +1,9 @@
-import { msg, TextError } from "../language/text.js";
+import { msg, type Text, TextError } from "../language/text.js";
 import { readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { z } from "zod";
 import { secretsBeside } from "../config/load.js";
-import { errorCode, readText, readWholeFile, restoringName } from "../runtime/file-system.js";
+import { errorCode, isForbidden, readWholeFile, restoringName } from "../runtime/file-system.js";
 import { inDefaults, secretNames, withoutSecrets } from "../saving/given.js";
 import { secretValues, withSecrets } from "../saving/secrets.js";
 import { isBackupName } from "./backup-name.js";
@@ -81,7 +81,7 @@ export async function makeAccountBackup(
       msg`the data of account ${account} would be all of ${place.dataDir}, where the fleet or its other accounts have files; give the account a folder of its own (data_dir)`,
     );
   const { text, names, secrets } = await configurationOf(place.file, wanted, { prefix: `${account}_` });
-  const shared = new Set((await Promise.all(others.map(({ file }) => readText(file)))).flatMap(secretNames));
+  const shared = new Set((await Promise.all(others.map(({ file }) => textIn(file)))).flatMap(secretNames));
   const known = secretValues(secrets?.toString("utf8") ?? "");
   if (known === null)
     throw new NotBackedUp(msg`${secretsBeside(place.file)} is not a list of "name: value" lines`);
@@ -188,7 +188,7 @@ async function configurationOf(
   { password }: Wanted,
   how: Parameters<typeof withoutSecrets>[1] = {},
 ): Promise<{ readonly text: string; readonly names: readonly string[]; readonly secrets: Buffer | null }> {
-  const text = await readText(file);
+  const text = await textIn(file);
   if (password !== null) {
     const secrets = await bytesOf(secretsBeside(file)).catch((error: unknown) => {
       if (errorCode(error) === "ENOENT") return null;
@@ -217,7 +217,47 @@ async function dataOf(
 
 const realPath = (path: string): Promise<string> => realpath(path).catch(() => resolve(path));
 
-const bytesOf = async (path: string): Promise<Buffer> => (await readWholeFile(path)).bytes;
+async function bytesOf(path: string): Promise<Buffer> {
+  try {
+    return (await readWholeFile(path)).bytes;
+  } catch (error) {
+    throw notRead(path, error);
+  }
+}
+
+/** The error as a sentence with a remedy. A missing file stays what it is, as some may be missing. */
+function notRead(path: string, error: unknown): unknown {
+  const code = errorCode(error);
+  if (code === "" || code === "ENOENT") return error;
+  const why = isForbidden(code)
+    ? msg`${path} cannot be read by this user: run this as the user of the bridge, or give it that file (chown)`
+    : msg`${path} cannot be read (${code}): move it away, or look after its disk`;
+  return new NotBackedUp(why, { cause: error });
+}
+
+export const textIn = async (path: string): Promise<string> => (await bytesOf(path)).toString("utf8");
+
+/** Former copies of the configuration; a backup is whole without them. */
+const ofFormer = "backups";
+
+/** Sentences about former copies in a data directory that this user may not read, which a backup leaves out. */
+export async function formerLeftOut(dataDir: string): Promise<readonly Text[]> {
+  const folder = join(dataDir, ofFormer);
+  const names = await readdir(folder).catch((error: unknown) => (isForbidden(errorCode(error)) ? null : []));
+  if (names === null) return [leftOutOf([folder])];
+  const isClosed = async (path: string) =>
+    readWholeFile(path).then(
+      () => false,
+      (error: unknown) => isForbidden(errorCode(error)),
+    );
+  const paths = names.map((name) => join(folder, name));
+  const closed = await Promise.all(paths.map(isClosed));
+  const those = paths.filter((_, at) => closed[at]);
+  return those.length === 0 ? [] : [leftOutOf(those)];
+}
+
+const leftOutOf = (paths: readonly string[]): Text =>
+  msg`left out, as this user may not read it: ${paths.join(", ")}; it is only a former copy`;
 
 /** The most attempts to read the data while files disappear. */
 const mostLooks = 5;
@@ -232,7 +272,10 @@ async function filesOf(folder: string, isWanted: (name: string) => boolean): Pro
     );
     const files: Packed[] = [];
     try {
-      for (const name of names) files.push({ name, bytes: await bytesOf(join(folder, name)) });
+      for (const name of names) {
+        const bytes = await unlessFormer(name, () => bytesOf(join(folder, name)));
+        if (bytes !== null) files.push({ name, bytes });
+      }
       return files;
     } catch (error) {
       if (errorCode(error) !== "ENOENT" || look >= mostLooks) throw error;
@@ -240,17 +283,31 @@ async function filesOf(folder: string, isWanted: (name: string) => boolean): Pro
   }
 }
 
-async function namesIn(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch((error: unknown) => {
-    if (errorCode(error) === "ENOENT") return [];
+/** Null for a former copy that this user may not read. */
+async function unlessFormer<Read>(name: string, read: () => Promise<Read>): Promise<Read | null> {
+  // Also below an account's folder in the data of a fleet.
+  const isFormer = /^(?:[^/]+\/)?backups(?:\/|$)/.test(name);
+  return read().catch((error: unknown) => {
+    const { cause } = error instanceof NotBackedUp ? error : { cause: error };
+    if (isFormer && isForbidden(errorCode(cause))) return null;
     throw error;
   });
-  return entries
-    .filter((entry) => entry.isFile())
-    .map((entry) =>
-      join(entry.parentPath, entry.name)
-        .slice(folder.length + 1)
-        .replaceAll("\\", "/"),
-    )
-    .toSorted();
+}
+
+/** Folders are read one by one, as one that is closed may be of no matter. */
+async function namesIn(folder: string, below = ""): Promise<readonly string[]> {
+  const path = join(folder, below);
+  const reading = () =>
+    readdir(path, { withFileTypes: true }).catch((error: unknown) => {
+      if (errorCode(error) === "ENOENT") return [];
+      throw notRead(path, error);
+    });
+  const entries = (await unlessFormer(below, reading)) ?? [];
+  const names: string[] = [];
+  for (const entry of entries) {
+    const name = below === "" ? entry.name : `${below}/${entry.name}`;
+    if (entry.isFile()) names.push(name);
+    else if (entry.isDirectory()) names.push(...(await namesIn(folder, name)));
+  }
+  return names.toSorted();
 }

@@ -1,8 +1,16 @@
 import { msg, type Text, textOf } from "../language/text.js";
 import { existsSync } from "node:fs";
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir, rm, writeFile } from "node:fs/promises";
 import { backupName } from "./backup-name.js";
-import { makeAccountBackup, makeBackup, makeFleetBackup, NotBackedUp, type Place } from "./backup.js";
+import {
+  formerLeftOut,
+  makeAccountBackup,
+  makeBackup,
+  makeFleetBackup,
+  NotBackedUp,
+  type Place,
+  textIn as textInFile,
+} from "./backup.js";
 import { NotRestored, openBackup, type Opened, refuseOtherData, textIn } from "./open-backup.js";
 import {
   accountPlan,
@@ -30,11 +38,12 @@ import { namesIn } from "../saving/secrets.js";
 import { dataFormat } from "../journal/open.js";
 import { problemText } from "../settings/problem.js";
 import { systemClock } from "../runtime/clock.js";
-import { errorCode, readText, readWholeFile } from "../runtime/file-system.js";
+import { errorCode, isForbidden, readText, readWholeFile } from "../runtime/file-system.js";
 import { passwordWeakness } from "../runtime/passwords.js";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { firstLine, overridden, readConfiguration, refuseToOverwrite } from "../terminal/common.js";
 import { usageFailure } from "../runtime/ending.js";
+import { ignored } from "../runtime/failures.js";
 import {
   type CommonOptions,
   programVersion,
@@ -59,29 +68,45 @@ export async function backup(
   given: string | undefined,
   options: BackupOptions,
 ): Promise<void> {
-  const packed = await packedBy(options, context);
+  const packed = await packedBy(options, context).catch(refused);
   const password = options.password === true ? await firstLine(process.stdin, context.stop) : null;
   const weakness = password === null ? null : passwordWeakness(password);
   if (weakness !== null) throw usageFailure(msg`this password will not do: ${weakness}`);
   const now = systemClock.now();
   const out = given ?? backupName(now, password !== null);
   if (out !== "-") refuseToOverwrite(out, msg`name another file`);
-  const { bytes, remarks } = await packed({ version: programVersion(), now, password }).catch(
-    (error: unknown) => {
-      throw error instanceof NotBackedUp ? usageFailure(error.text) : error;
-    },
-  );
+  const wanted = { version: programVersion(), now, password };
+  const { bytes, remarks } = await packed(wanted).catch(refused);
   for (const remark of remarks) context.err.write(`${context.speech.tell(remark)}\n`);
   if (out === "-") {
     await new Promise<void>((done) => process.stdout.write(bytes, () => done()));
     return;
   }
-  await writeFile(out, bytes, { mode: 0o600, flag: "wx" });
+  await writeBackup(out, bytes);
   const done =
     password === null
       ? msg`${out} written, without secrets`
       : msg`${out} written, with secrets, under the password`;
   context.out(`${context.speech.tell(done)}\n`);
+}
+
+function refused(error: unknown): never {
+  throw error instanceof NotBackedUp ? usageFailure(error.text) : error;
+}
+
+/** A file that could not be written whole is removed. */
+async function writeBackup(out: string, bytes: Uint8Array): Promise<void> {
+  try {
+    await writeFile(out, bytes, { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    const code = errorCode(error);
+    if (code !== "EEXIST") await rm(out, { force: true }).catch(ignored);
+    throw usageFailure(
+      isForbidden(code)
+        ? msg`${out} cannot be written, as this user may not write into ${dirname(out)}; name a file in another folder`
+        : msg`${out} cannot be written (${code || textOf(error)}); name a file elsewhere`,
+    );
+  }
 }
 
 type Packing = (wanted: Parameters<typeof makeBackup>[1]) => Promise<{
@@ -97,9 +122,11 @@ async function packedBy(options: BackupOptions, context: ProcessContext): Promis
     return fleetPacking(options, context);
   if (account !== undefined) return accountPacking(account, options, context);
   const configuration = await readConfiguration(options, context);
-  const remarks = remarksOn(configuration);
   const place = placeOf(config, configuration);
-  return async (wanted) => ({ bytes: await makeBackup(place, wanted), remarks });
+  return async (wanted) => ({
+    bytes: await makeBackup(place, wanted),
+    remarks: [...remarksOn(configuration), ...(await formerOf([place], wanted))],
+  });
 }
 
 async function accountPacking(
@@ -123,13 +150,13 @@ async function accountPacking(
   const own = { ...placeOf(file, configuration), account };
   return async (wanted) => ({
     bytes: await makeAccountBackup(own, beside, wanted),
-    remarks: remarksOn(configuration),
+    remarks: [...remarksOn(configuration), ...(await formerOf([own], wanted))],
   });
 }
 
 /** Possible data folders of another account, even if its file has mistakes: the usual one and the one that it names. */
 async function placesOf(file: string, fleetData: string, env: ProcessContext["env"]) {
-  const named = folderNamedIn(await readText(file), file, env);
+  const named = folderNamedIn(await textInFile(file), file, env);
   const usual = join(fleetData, basename(file, extname(file)));
   return [usual, ...(named === null ? [] : [named])].map((dataDir) => ({ file, dataDir }));
 }
@@ -147,9 +174,16 @@ async function fleetPacking({ config, dataDir }: BackupOptions, { env }: Process
   const own = { file: config, named: [], dataDir: fleet.data_dir };
   return async (wanted) => ({
     bytes: await makeFleetBackup({ ...own, accounts: places }, wanted),
-    remarks: fleet.cluster === undefined ? [] : [ofCluster],
+    remarks: [...(fleet.cluster === undefined ? [] : [ofCluster]), ...(await formerOf(places, wanted))],
   });
 }
+
+/** Without a password no former copy is in a backup. */
+const formerOf = async (
+  places: readonly Place[],
+  { password }: Parameters<typeof makeBackup>[1],
+): Promise<readonly Text[]> =>
+  password === null ? [] : (await Promise.all(places.map(({ dataDir }) => formerLeftOut(dataDir)))).flat();
 
 const placeOf = (file: string, configuration: Configuration): Place => ({
   file,

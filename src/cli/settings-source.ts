@@ -120,13 +120,14 @@ function backupsOf(
   }: SettingsSourceParts,
 ): SettingsSource["backup"] {
   return async ({ password, fleet, language }, signal) => {
-    const remarks = await remarksTo(language, load, (own) => fleet || [own, dataDir()].some(existsSync));
+    const isThere = (own: string) => fleet || [own, dataDir()].some(existsSync);
+    const remarks = await remarksTo({ language, password }, load, isThere);
     if (backups.isMaking) return null;
     backups.isMaking = true;
     const words = (fleet ? backupOfFleet : null) ?? backupOf(settings.file);
     const bytes = async function* () {
       try {
-        yield* backupBy(words, password, clock, signal);
+        yield* backupBy(words, { password, language }, clock, signal);
       } finally {
         backups.isMaking = false;
       }
@@ -137,14 +138,17 @@ function backupsOf(
 
 /** Remarks on the backup. For a configuration with mistakes, the backup itself says what is wrong. */
 async function remarksTo(
-  language: Saver["language"],
+  { language, password }: Pick<Saver, "language"> & { readonly password: string | null },
   load: SettingsSourceParts["load"],
   isThere: (dataDir: string) => boolean,
 ): Promise<readonly string[]> {
   const loaded = await load();
   if (!loaded.ok) return [];
   const { remarksOn } = await import("../backup/command.js");
-  return remarksOn(loaded.configuration, isThere(loaded.configuration.data_dir)).map(await tellIn(language));
+  const { formerLeftOut } = await import("../backup/backup.js");
+  const { data_dir: own } = loaded.configuration;
+  const former = password === null ? [] : await formerLeftOut(own);
+  return [...remarksOn(loaded.configuration, isThere(own)), ...former].map(await tellIn(language));
 }
 
 /** The longest pause of a process that makes a backup. */
@@ -155,12 +159,14 @@ const ofFile = (file: string): readonly string[] => ["--config", file];
 /** Makes a backup in a process of its own: a password takes a second and 64 MiB, which must not delay commands. */
 async function* backupBy(
   words: readonly string[],
-  password: string | null,
+  { password, language }: Pick<Saver, "language"> & { readonly password: string | null },
   clock: Clock,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const given = ["backup", "-", ...words, ...(password === null ? [] : ["--password"])];
-  const child = spawn(process.execPath, [process.argv[1] ?? "", ...given], { signal });
+  const child = spawn(process.execPath, [process.argv[1] ?? "", ...given], {
+    ...{ signal, env: { ...process.env, LC_ALL: language } },
+  });
   const ended = once(child, "close") as Promise<[number | null]>;
   ended.catch(ignored);
   let said = "";

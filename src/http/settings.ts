@@ -238,7 +238,7 @@ const backUp = route("POST", toBackUp, async ({ password = "", fleet, language: 
   if (made === null) return backupRuns;
   // The first piece shows whether the backup can be made.
   const pieces = made.bytes[Symbol.asyncIterator]();
-  const first = await pieces.next().catch((error: unknown) => failure(500, "no_backup", String(error)));
+  const first = await pieces.next().catch((error: unknown) => failure(500, "no_backup", sentenceIn(error)));
   if ("status" in first) return first;
   const body = async function* () {
     try {
@@ -257,6 +257,8 @@ const backUp = route("POST", toBackUp, async ({ password = "", fleet, language: 
   };
   return { status: 200, body: body(), headers };
 });
+
+const sentenceIn = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const fleetForAll = "The backup of the whole fleet is for an admin of all its accounts.";
 const backupRuns = failure(429, "backup_runs", "A backup is being made already.", { "retry-after": "10" });

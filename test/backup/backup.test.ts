@@ -230,6 +230,89 @@ describe("a backup", () => {
     ]);
   });
 
+  describe.runIf(process.getuid?.() === 0)("by a user who may not read or write all", () => {
+    const place = async () => {
+      const made = await bridge();
+      const { folder } = made;
+      await chown(folder, 1_234, 1_234);
+      for (const entry of await readdir(folder, { withFileTypes: true, recursive: true }))
+        await chown(join(entry.parentPath, entry.name), 1_234, 1_234);
+      for (const name of ["config.yaml", "secrets.yaml"]) await chmod(join(folder, name), 0o600);
+      const out = join(folder, "b.tar.gz");
+      // What commands load late is loaded by root.
+      await called(["backup", join(folder, "none", "x"), "-c", join(folder, "config.yaml")]);
+      const work = async (given: string | null, to = out) => {
+        process.seteuid?.(1_234);
+        try {
+          return await called(["backup", to, "-c", join(folder, "config.yaml")], given);
+        } finally {
+          process.seteuid?.(0);
+        }
+      };
+      return { ...made, out, work };
+    };
+
+    it.each(["backups", "backups/config.2026.yaml"])(
+      "leaves out former copies and says which: %s",
+      async (name) => {
+        const { dataDir, out, work } = await place();
+        await chown(join(dataDir, name), 0, 0);
+        await chmod(join(dataDir, name), 0o600);
+        const { code, err } = await work(password);
+        expect([code, err]).toEqual([
+          0,
+          `left out, as this user may not read it: ${join(dataDir, name)}; it is only a former copy\n`,
+        ]);
+        const { files } = await openBackup(await readFile(out), password);
+        expect(files.map((file) => file.name)).toContain("data/journal/journal-000000000001.jsonl");
+        expect(files.filter((file) => file.name.includes("backups"))).toEqual([]);
+        await rm(out);
+        expect(await work(null)).toMatchObject({ code: 0, err: "" });
+      },
+    );
+
+    it.each(["journal", "journal/journal-000000000001.jsonl", "format"])(
+      "is refused in one sentence where %s cannot be read",
+      async (name) => {
+        const { dataDir, work } = await place();
+        await chown(join(dataDir, name), 0, 0);
+        await chmod(join(dataDir, name), 0o600);
+        const { code, err } = await work(null);
+        expect([code, err]).toEqual([
+          2,
+          `${join(dataDir, name)} cannot be read by this user: run this as the user of the bridge, or give it that file (chown)\n`,
+        ]);
+      },
+    );
+
+    it("leaves out former copies of an account in the backup of a fleet", async () => {
+      const { home, file } = await fleet();
+      await chown(home, 1_234, 1_234);
+      for (const entry of await readdir(home, { withFileTypes: true, recursive: true }))
+        await chown(join(entry.parentPath, entry.name), 1_234, 1_234);
+      const closed = join(home, "data", "north", "backups");
+      await chown(closed, 0, 0);
+      await chmod(closed, 0o700);
+      process.seteuid?.(1_234);
+      const ended = await called(["backup", join(home, "b.tar.gz"), "-c", file], password).finally(() =>
+        process.seteuid?.(0),
+      );
+      expect(ended.code).toBe(0);
+      expect(ended.err).toContain(`left out, as this user may not read it: ${closed};`);
+    });
+
+    it("is refused in one sentence where its folder is closed to it", async () => {
+      const { work } = await place();
+      const folder = await tempDirectory();
+      await chmod(folder, 0o755);
+      const out = join(folder, "b.tar.gz");
+      expect(await work(null, out)).toMatchObject({
+        code: 2,
+        err: `${out} cannot be written, as this user may not write into ${folder}; name a file in another folder\n`,
+      });
+    });
+  });
+
   it("is called by what it is and when it was made", () => {
     expect([backupName(now, true), backupName(now, false)]).toEqual([
       "greenhouse2mqtt-2026-05-01-08-30.tar.gz.age",
