@@ -86,7 +86,11 @@ export async function writeText(
   }
 }
 
-type Facts = Awaited<ReturnType<typeof stat>>;
+interface Facts {
+  readonly uid: number;
+  readonly gid: number;
+  readonly mode: number;
+}
 
 /** The mode of a new secret file. A file that others may read says nothing about its group. */
 async function newModeIn(folder: string, like: Pick<Facts, "mode"> | null): Promise<number> {
