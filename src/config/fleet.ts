@@ -506,7 +506,7 @@ function sharedLogins(loaded: readonly LoadedAccount[]): Problem[] {
 const oneLogin = (first: string, more: number): Text =>
   more === 0
     ? msg`the same platform login as account ${first}: each sign-in of one may end the session of the other, and both ask for the same controllers; give each its own login`
-    : msg`the same platform login as account ${first}, which ${counted(more, "more account has", "more accounts have")} too: each sign-in of one may end the sessions of the others, and all ask for the same controllers; give each its own login`;
+    : msg`the same platform login as account ${first}, which ${counted(more, "more account has", "more accounts have")} too: a sign-in may end the other sessions, and all ask for the same controllers; give each its own login`;
 
 /** Warnings about what two accounts share and what works all the same. */
 const findShared = (loaded: readonly LoadedAccount[]): Problem[] => [
