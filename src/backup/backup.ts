@@ -6,6 +6,7 @@ import { secretsBeside } from "../config/load.js";
 import { errorCode, isForbidden, readWholeFile, restoringName } from "../runtime/file-system.js";
 import { inDefaults, secretNames, withoutSecrets } from "../saving/given.js";
 import { secretValues, withSecrets } from "../saving/secrets.js";
+import { formerFolder } from "../saving/write.js";
 import { isBackupName } from "./backup-name.js";
 import { pack, type Packed, seal } from "./archive.js";
 
@@ -53,9 +54,11 @@ export class NotBackedUp extends TextError {
 const never = new RegExp(
   `^(?:.*\\.sock|bridge\\.lock|sessions\\.json|fleet-status\\.json|journal-copied-up-to|${restoringName}|.*\\.tmp|\\..*)$`,
 );
-const ofSecrets = /^(?:page-users\.json|platform-session\.json|backups\/.*|(?:.*\/)?[^/]*\.ya?ml[^/]*)$/;
+const ofSecrets = new RegExp(
+  `^(?:page-users\\.json|platform-session\\.json|${formerFolder}/.*|(?:.*/)?[^/]*\\.ya?ml[^/]*)$`,
+);
 /** Former files of secrets, which hold those of all accounts of a fleet. */
-const ofOthers = /^backups\/secrets\./;
+const ofOthers = new RegExp(`^${formerFolder}/secrets\\.`);
 
 export async function makeBackup(place: Place, wanted: Wanted): Promise<Uint8Array> {
   const { text, names, secrets } = await configurationOf(place.file, wanted);
@@ -81,7 +84,9 @@ export async function makeAccountBackup(
       msg`the data of account ${account} would be all of ${place.dataDir}, where the fleet or its other accounts have files; give the account a folder of its own (data_dir)`,
     );
   const { text, names, secrets } = await configurationOf(place.file, wanted, { prefix: `${account}_` });
-  const shared = new Set((await Promise.all(others.map(({ file }) => textIn(file)))).flatMap(secretNames));
+  const shared = new Set(
+    (await Promise.all(others.map(({ file }) => textOfFile(file)))).flatMap(secretNames),
+  );
   const known = secretValues(secrets?.toString("utf8") ?? "");
   if (known === null)
     throw new NotBackedUp(msg`${secretsBeside(place.file)} is not a list of "name: value" lines`);
@@ -188,7 +193,7 @@ async function configurationOf(
   { password }: Wanted,
   how: Parameters<typeof withoutSecrets>[1] = {},
 ): Promise<{ readonly text: string; readonly names: readonly string[]; readonly secrets: Buffer | null }> {
-  const text = await textIn(file);
+  const text = await textOfFile(file);
   if (password !== null) {
     const secrets = await bytesOf(secretsBeside(file)).catch((error: unknown) => {
       if (errorCode(error) === "ENOENT") return null;
@@ -235,14 +240,11 @@ function notRead(path: string, error: unknown): unknown {
   return new NotBackedUp(why, { cause: error });
 }
 
-export const textIn = async (path: string): Promise<string> => (await bytesOf(path)).toString("utf8");
-
-/** Former copies of the configuration; a backup is whole without them. */
-const ofFormer = "backups";
+export const textOfFile = async (path: string): Promise<string> => (await bytesOf(path)).toString("utf8");
 
 /** Sentences about former copies in a data directory that this user may not read, which a backup leaves out. */
 export async function formerLeftOut(dataDir: string): Promise<readonly Text[]> {
-  const folder = join(dataDir, ofFormer);
+  const folder = join(dataDir, formerFolder);
   const names = await readdir(folder).catch((error: unknown) => (isForbidden(errorCode(error)) ? null : []));
   if (names === null) return [leftOutOf([folder])];
   const isClosed = async (path: string) =>
@@ -283,10 +285,12 @@ async function filesOf(folder: string, isWanted: (name: string) => boolean): Pro
   }
 }
 
-/** Null for a former copy that this user may not read. */
+/** Former copies of the configuration, also below an account's folder in the data of a fleet. */
+const ofFormer = new RegExp(`^(?:[^/]+/)?${formerFolder}(?:/|$)`);
+
+/** Null for a former copy that this user may not read: a backup is whole without it. */
 async function unlessFormer<Read>(name: string, read: () => Promise<Read>): Promise<Read | null> {
-  // Also below an account's folder in the data of a fleet.
-  const isFormer = /^(?:[^/]+\/)?backups(?:\/|$)/.test(name);
+  const isFormer = ofFormer.test(name);
   return read().catch((error: unknown) => {
     const { cause } = error instanceof NotBackedUp ? error : { cause: error };
     if (isFormer && isForbidden(errorCode(cause))) return null;

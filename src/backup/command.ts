@@ -9,7 +9,7 @@ import {
   makeFleetBackup,
   NotBackedUp,
   type Place,
-  textIn as textInFile,
+  textOfFile,
 } from "./backup.js";
 import { NotRestored, openBackup, type Opened, refuseOtherData, textIn } from "./open-backup.js";
 import {
@@ -156,7 +156,7 @@ async function accountPacking(
 
 /** Possible data folders of another account, even if its file has mistakes: the usual one and the one that it names. */
 async function placesOf(file: string, fleetData: string, env: ProcessContext["env"]) {
-  const named = folderNamedIn(await textInFile(file), file, env);
+  const named = folderNamedIn(await textOfFile(file), file, env);
   const usual = join(fleetData, basename(file, extname(file)));
   return [usual, ...(named === null ? [] : [named])].map((dataDir) => ({ file, dataDir }));
 }

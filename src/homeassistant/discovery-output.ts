@@ -435,6 +435,7 @@ export class DiscoveryOutput {
     } catch (error) {
       this.#onFailure(device, error);
     }
+    device.pendingHash = null;
     this.#onTheirWay.delete(device);
     this.#onAnswered();
   }
@@ -451,7 +452,6 @@ export class DiscoveryOutput {
       if (outcome === "refused") this.#onRefused(device);
       this.#force(device, retryMs);
     }
-    device.pendingHash = null;
   }
 
   /** States of a refused device wait no longer. */

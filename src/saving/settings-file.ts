@@ -32,7 +32,7 @@ import { keyText, noKey, pathOf } from "../settings/key.js";
 import { isTextAt } from "./schema-at.js";
 import { namesIn, nodesOf, secretsApart } from "./secrets.js";
 import type { Written } from "./value-text.js";
-import { keepFormer, NotWritten, writeText, writingProblem } from "./write.js";
+import { formerFolder, keepFormer, NotWritten, writeText, writingProblem } from "./write.js";
 
 /* Reads and changes the file of a configuration and its file of secrets, for everyone who does not use an editor. */
 
@@ -243,7 +243,7 @@ export class SettingsFile {
   /** Keeps a copy of each file that changes. Rejects with NotWritten. */
   async keep(before: Texts, after: Texts): Promise<Kept> {
     const { file, now, dataDir, files = nodeFileSystem, needed = () => [] } = this.#ports;
-    const folder = join(dataDir(), "backups");
+    const folder = join(dataDir(), formerFolder);
     const keep = (one: string, text: string) =>
       keepFormer({ file: one, text, folder, now: now(), needed: needed() }, files);
     const isSame = before.secrets === null || before.secrets === after.secrets;

@@ -131,6 +131,9 @@ const handOver = async (path: string, owner: Owner | null): Promise<void> => {
   if (owner !== null) await chown(path, owner.uid, owner.gid).catch(ignored);
 };
 
+/** The folder of the data directory that holds former copies of the configuration. */
+export const formerFolder = "backups";
+
 /**
  * Keeps a file's content before a change, and of each file the newest ten. The copy has owner and mode of the file, and
  * a new folder the owner of the folder above: root may save what a service has to read. Rejects with NotWritten.

@@ -105,7 +105,7 @@ const isForeign = (answer: unknown): boolean =>
   readFlag(own(answer, "success")) !== true &&
   Object.keys(answer).some((name) => !isMetadata(name) && holdsData(answer[name]));
 
-/** The content of the first field that has any; null where all of them are empty, undefined where there is none. */
+/** The content of the first field that is not empty; null if all of them are, undefined if there is none. */
 function behindDoor(answer: unknown): unknown {
   if (!isFields(answer)) return answer;
   let found: unknown = undefined;
