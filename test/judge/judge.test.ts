@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Ask, Device, History, Post, Raw, Read, Result } from "./history.js";
 import { judgeHistory } from "./judge.js";
-import { inRealTime } from "./recorded.js";
+import { historyOf, inRealTime } from "./recorded.js";
 import { type Rule, rules } from "./rules.js";
 import { noReadings } from "./values.js";
 
@@ -719,4 +719,28 @@ describe("the records of a run that began in 1970", () => {
       expect(new Set(times)).toEqual(new Set([began]));
     },
   );
+
+  it.each([
+    ["a guard's command, recorded with its POST", "rule wind", []],
+    ["a person's command, seen by the watcher after its reads", "night watch", [6_000]],
+  ])("%s, is as old as when the bridge received it", (_, by, seenAfter) => {
+    const received = Date.now();
+    const record = {
+      ...{ type: "command_taken", boot: "b", at: new Date(received + 5_000).toISOString(), mono: 5_000 },
+      ...{ controller: "GH-1", actuator: "roof", id: "c", by, received_at: new Date(received).toISOString() },
+    };
+    const set = { topic: "greenhouse/gh-1/actuator/roof/set", payload: '{"id":"c"}', retain: false };
+    const { asks } = historyOf({
+      messages: seenAfter.map((ms) => ({ ...set, at: received + ms })),
+      journal: [{ at: received + 5_000, record }],
+      posts: [],
+      requests: [],
+      held: new Map(),
+      deviceOf: () => roof,
+      gaps: [],
+      absences: [],
+      unwritable: [],
+    });
+    expect([...asks.values()].map(({ at }) => at)).toEqual([received]);
+  });
 });

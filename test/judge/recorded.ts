@@ -208,6 +208,15 @@ function indexOf(journal: readonly Recorded[]): ReadonlyMap<string, number> {
   return found;
 }
 
+/** The longest time between a command's arrival and its record, in ms; more means that the clock was set. */
+const recordedWithinMs = 120_000;
+
+/** When the bridge received a command. Its record may be written later, as the first one may not reach the disk. */
+function receivedAt({ at, record }: Recorded): number {
+  const sinceMs = Date.parse(textOf(record["at"])) - Date.parse(textOf(record["received_at"]));
+  return sinceMs >= 0 && sinceMs <= recordedWithinMs ? at - sinceMs : at;
+}
+
 /** Every command sent with an id, and every command in the journal. */
 function asksOf(recording: Recording): ReadonlyMap<string, Ask> {
   const { messages, journal, deviceOf } = recording;
@@ -223,15 +232,26 @@ function asksOf(recording: Recording): ReadonlyMap<string, Ask> {
     const id = textOf(said["id"]);
     const by = keyOf(codeOf(controller), actuator, id);
     if (leaf !== "set" || id === "" || asks.has(by)) continue;
-    const sent = { by, at, code: codeOf(controller), actuator, id, payload, said, retain };
-    asks.set(by, askOf(recording, sent, taken.get(by) ?? null));
+    const one = taken.get(by) ?? null;
+    // A watcher whose link was down, or who had to wait for the processor, sees a command after the bridge.
+    const first = Math.min(at, one === null ? at : receivedAt(one));
+    const sent = { by, at: first, code: codeOf(controller), actuator, id, payload, said, retain };
+    asks.set(by, askOf(recording, sent, one));
   }
   for (const [by, one] of taken) {
     const { controller, actuator, id, target } = one.record;
     if (asks.has(by) || (target !== undefined && target !== "actuator")) continue;
     const place = { code: textOf(controller), actuator: textOf(actuator) };
     if (deviceOf(place.code, place.actuator) === null) continue;
-    const sent = { by, at: one.at, ...place, id: textOf(id), payload: "", said: one.record, retain: false };
+    const sent = {
+      by,
+      at: receivedAt(one),
+      ...place,
+      id: textOf(id),
+      payload: "",
+      said: one.record,
+      retain: false,
+    };
     asks.set(by, askOf(recording, sent, one));
   }
   for (const [by, { record }] of taken) {
