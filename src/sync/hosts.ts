@@ -160,8 +160,9 @@ export class PlatformWatch {
   /** Judges again when time alone changes the state: 30 s without contact matter although nothing happened. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      this.#judge();
+      // One instant for both: what comes between two readings would neither be judged nor waited for.
       const now = this.#clock.monotonic();
+      this.#judge(now);
       const { realtime, business, startedAt } = this.#facts;
       const patient = [realtime.failingSince, business.failingSince, startedAt].flatMap((since) =>
         since === null ? [] : since + patienceMs,
@@ -171,8 +172,7 @@ export class PlatformWatch {
     }
   }
 
-  #judge(): void {
-    const now = this.#clock.monotonic();
+  #judge(now = this.#clock.monotonic()): void {
     for (const host of ["realtime", "business"] as const) {
       const away = isGone(this.#facts[host], now);
       if (away === this.#away[host]) continue;

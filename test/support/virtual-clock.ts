@@ -67,13 +67,23 @@ export class VirtualTime {
   }
 }
 
+/** How a real clock differs from a virtual one, in ms. */
+interface Inaccuracy {
+  /** How much time passes with each reading, as it does while code runs. */
+  readonly readingMs: number;
+  /** How much too early a timer fires; Node's do by up to 1 ms. */
+  readonly earlyMs: number;
+}
+
 /** A clock that stands still until `advance`. */
 export class VirtualClock implements Clock {
   readonly #time = new VirtualTime();
+  readonly #inaccuracy: Inaccuracy;
   #offset: number;
 
-  constructor(wallMs = Date.parse("2026-03-01T08:00:00Z")) {
+  constructor(wallMs = Date.parse("2026-03-01T08:00:00Z"), inaccuracy = { readingMs: 0, earlyMs: 0 }) {
     this.#offset = wallMs;
+    this.#inaccuracy = inaccuracy;
   }
 
   now(): number {
@@ -81,6 +91,7 @@ export class VirtualClock implements Clock {
   }
 
   monotonic(): number {
+    this.#time.stall(this.#inaccuracy.readingMs);
     return this.#time.now;
   }
 
@@ -98,7 +109,8 @@ export class VirtualClock implements Clock {
     return this.#time.pending;
   }
 
-  readonly after = (ms: number, call: () => void): (() => void) => this.#time.in(ms, call);
+  readonly after = (ms: number, call: () => void): (() => void) =>
+    this.#time.in(ms - this.#inaccuracy.earlyMs, call);
   readonly soon = (call: () => void): void => queueMicrotask(call);
   readonly wait = waitingBy(this.after);
 

@@ -41,8 +41,7 @@ async function play(story: string, watch: PlatformWatch, clock: VirtualClock): P
     else watch.onStretch(first === "stretched");
 }
 
-async function watched(story: string) {
-  const clock = new VirtualClock();
+async function watched(story: string, clock = new VirtualClock()) {
   const began = clock.monotonic();
   const states: string[] = [];
   const reach: string[] = [];
@@ -191,4 +190,13 @@ describe("the watched platform", () => {
       { states: ["online"] },
     ],
   ])("%s", async (_rule, story, seen) => expect(await watched(story)).toMatchObject(seen));
+
+  it.each([0.1, 0.3, 0.5, 0.7, 0.9])(
+    "is as it is although a timer fires %d ms early and time passes while it is judged",
+    async (earlyMs) => {
+      const clock = new VirtualClock(undefined, { readingMs: 0.4, earlyMs });
+      const seen = await watched("r up, 1s, r 2, 12s, r up, 30s, b 2, 5s, b up, 30s", clock);
+      expect(seen.states).toEqual(["online", "unreachable", "online", "degraded", "online"]);
+    },
+  );
 });
