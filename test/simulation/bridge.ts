@@ -8,6 +8,7 @@ import type { IncomingMessage } from "../../src/mqtt/connection/settings.js";
 import type { PlatformClient } from "../../src/platform/client.js";
 import type { Files } from "../../src/runtime/file-system.js";
 import type { Core } from "../../src/feature/core.js";
+import type { PlatformWatch } from "../../src/sync/hosts.js";
 import type { Poller } from "../../src/sync/poller.js";
 import type { GreenhouseStore } from "../../src/sync/store.js";
 import type { Post } from "../judge/history.js";
@@ -37,7 +38,8 @@ export class Bridge {
   #link: BrokerLink | null = null;
   #running: Promise<void> = Promise.resolve();
   store: GreenhouseStore | null = null;
-  poller: Pick<Poller, "tally"> | null = null;
+  poller: Pick<Poller, "tally" | "stretch"> | null = null;
+  watch: Pick<PlatformWatch, "state"> | null = null;
   isStopping = false;
 
   constructor(world: World, boot: number) {
@@ -192,6 +194,7 @@ export class Bridge {
     const { journalist, checks } = this.#world;
     this.store = store;
     this.poller = poller;
+    this.watch = watch;
     watch.onState((state) => {
       journalist.note("platform", { state });
       checks.platform(this, state);

@@ -19,6 +19,12 @@ import {
 import { Check } from "./judging.js";
 import { calmMs, falseModes } from "./scenario.js";
 
+/** The program reads the clock shortly before its request leaves. */
+const leavesWithinMs = 5;
+
+const isBegunAt = ({ begunMono }: { readonly begunMono: number }, startedAt: number): boolean =>
+  begunMono >= startedAt && begunMono - startedAt <= leavesWithinMs;
+
 /** S3 and S10: the mirror holds only what a read returned, and never goes back. L2: in the end it is true. */
 export class MirrorChecks extends Check {
   readonly #qualities = new Map<string, string>();
@@ -51,7 +57,7 @@ export class MirrorChecks extends Check {
       const isShown = () =>
         this.world.journalist
           .readsOf(code, address)
-          .findLast((read) => read.boot === bridge.boot && read.begunMono === startedAt && read.raw === raw);
+          .findLast((read) => read.boot === bridge.boot && isBegunAt(read, startedAt) && read.raw === raw);
       // Polls are not noted as reads.
       if (source === "poll")
         this.world.journalist.polled(code, address, bridge.clock.worldAt(startedAt), raw);
@@ -117,6 +123,15 @@ export class MirrorChecks extends Check {
       this.#checkRead(controller);
     }
     this.#checkLists();
+    this.#checkPlatform();
+  }
+
+  /** With every fault gone the platform is shown as there, however the last one ended. */
+  #checkPlatform(): void {
+    const { watch, poller } = this.world.bridge ?? {};
+    const expected = (poller?.stretch ?? 1) > 1 ? "degraded" : "online";
+    if (watch && watch.state !== expected)
+      this.broken("L2", `the platform is shown as ${watch.state ?? "nothing"}, and all of it answers`);
   }
 
   /** A list that a start could not read is read later, however seldom it is polled. */

@@ -54,6 +54,10 @@ export class WallClock {
   }
 }
 
+/** How often time passes while the clock is read, and how much at most, ms. */
+const readingShare = 1 / 200;
+const longestReadingMs = 1;
+
 /** The clock of one run of the program. Once killed, nothing that waits for it ever goes on. */
 export class BootClock implements Clock {
   readonly #time: VirtualTime;
@@ -67,6 +71,7 @@ export class BootClock implements Clock {
   readonly #own: Clock;
   #sleptMs = 0;
   #alive = true;
+  #drawn = 1;
 
   constructor(time: VirtualTime, wall: WallClock) {
     this.#time = time;
@@ -74,11 +79,23 @@ export class BootClock implements Clock {
     this.#startedAt = time.now - 1_000;
     this.#own = clockOf({
       wall: () => wall.now(),
-      monotonic: () => this.#awakeMs(),
+      monotonic: () => this.#read(),
       uptime: () => time.now,
       timer: (ms, call) => this.#timer(ms, call),
     });
     this.#own.monotonic();
+  }
+
+  /** A number from 0 to 1, the same in each run of a history. */
+  #draw(): number {
+    this.#drawn = (this.#drawn * 48_271) % 2_147_483_647;
+    return this.#drawn / 2_147_483_647;
+  }
+
+  /** Code takes time: now and then some passes between two readings of the clock. */
+  #read(): number {
+    if (this.#draw() < readingShare) this.#time.stall(this.#draw() * longestReadingMs);
+    return this.#awakeMs();
   }
 
   /** Node's clock and timers stand still while the computer is suspended. */
@@ -86,9 +103,10 @@ export class BootClock implements Clock {
     return this.#time.now - this.#startedAt - this.#sleptMs;
   }
 
-  /** Like Node's: no timer is shorter than a millisecond. */
-  #timer(ms: number, call: () => void): () => void {
-    const due = this.#awakeMs() + Math.max(1, ms);
+  /** Like Node's: no timer is shorter than a millisecond, and each may fire up to one too early. */
+  #timer(whole: number, call: () => void): () => void {
+    const ms = Math.max(1, whole) - this.#draw();
+    const due = this.#awakeMs() + ms;
     const timer: { takeBack: () => void } = { takeBack: () => undefined };
     const start = (leftMs: number) => {
       timer.takeBack = this.in(leftMs, () => {
@@ -97,7 +115,7 @@ export class BootClock implements Clock {
         else call();
       });
     };
-    start(Math.max(1, ms));
+    start(ms);
     return () => timer.takeBack();
   }
 

@@ -163,7 +163,7 @@ export class World {
 
   /** Whether a message that arrives now was sent while the process stood still, and lay in its socket. */
   get isFromSocket(): boolean {
-    return this.gap !== null && this.time.due < this.time.now && this.time.due >= this.gap.from;
+    return this.gap !== null && this.time.due >= this.gap.from && this.time.due < this.gap.until;
   }
 
   /** Whether the process has just woken, and no broker has proven yet that messages are new. */

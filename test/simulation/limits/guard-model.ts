@@ -26,6 +26,9 @@ export interface Seen {
   readonly isGood: boolean;
 }
 
+/** How much later than by its own clock the program may notice a time, in ms: timers fire too early by up to 1. */
+const delayMs = 2;
+
 const absent = new Set(["", "null", "unknown", "unavailable"]);
 
 /** The value in a message on a weather topic, by the configured path; null for none. */
@@ -179,15 +182,16 @@ export class GuardModel {
   /** Whether it surely holds, with allowance for small delays and for losses of the disk. */
   mustHold(now: number): boolean {
     if (!this.holds(now)) return false;
-    if (this.#isBlind) return true;
-    const isAlmostOver = this.#calmSince !== null && now - this.#calmSince >= this.guard.clear_after - 2;
+    if (this.#isBlind) return now - this.blindSince > delayMs;
+    const isAlmostOver =
+      this.#calmSince !== null && now - this.#calmSince >= this.guard.clear_after - delayMs;
     if (isAlmostOver) return false;
     return !this.#isUncertain || isTrueOf(this.guard, this.value, "begins");
   }
 
   /** Whether it may have held at any time since. */
   mayHoldSince(since: number, now: number): boolean {
-    return this.holds(now) || this.#isUncertain || this.#heldLast >= since - 2;
+    return this.holds(now) || this.#isUncertain || this.#heldLast >= since - delayMs;
   }
 
   /** A time without checks: a pause that must be uninterrupted begins anew. */
