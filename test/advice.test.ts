@@ -186,7 +186,9 @@ const sources = readdirSync("src", { recursive: true, encoding: "utf8" }).filter
       file.replaceAll("\\", "/"),
     ),
 );
-const textOf = (file: string): string => readFileSync(`src/${file}`, "utf8");
+/** Without the table of readings: what a key means is no advice. */
+const textOf = (file: string): string =>
+  readFileSync(`src/${file}`, "utf8").replace(/^export const readingRows = [^]*?^\}/m, "");
 
 /** Texts between quotes or backticks with a blank in them: what is a sentence, and no key. */
 const sentencesIn = (text: string): readonly string[] =>

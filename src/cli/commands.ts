@@ -10,7 +10,6 @@ import type { FleetOptions } from "./fleet.js";
 import { setupCommands } from "../setup/commands.js";
 import { type CommonOptions, lazily, type ProcessContext } from "../terminal/context.js";
 import { oneOf, positive, span, term, untilText, wholeNumber } from "../terminal/usage.js";
-import type { SimulateOptions } from "./demo.js";
 
 /* What `--help` says beyond the options: groups, examples, exit codes. */
 
@@ -135,27 +134,14 @@ const getHelp = joined(
   "\n",
 );
 
-/** Names only: the simulated platform is loaded by the commands that use it. */
-const profileNames: readonly NonNullable<SimulateOptions["profile"]>[] = [
-  ...(["default", "list", "records", "rows", "keyed"] as const),
-  ...(["channels", "text", "entries", "mode_stays", "odd"] as const),
-];
-
-type ReadingName = NonNullable<SimulateOptions["readings"]>[number];
-
-const readingWords: Readonly<Record<ReadingName, true>> = {
-  ...{ actual_positions: true, combined_bits: true, mode_stays: true, degrees_apart: true },
-  ...{ group_of_settings: true, swapped_channels: true, bare_echo: true, clients_are_controllers: true },
-  ...{ last_seen: true, plans_end: true, curtains_spread: true, fan_automatic: true },
-  ...{ flagged_refusals: true, unknown_types: true, status_words: true, mode_write_only: true },
-  ...{ flush_orders: true, one_at_a_time: true, motors_pulse: true, channels_ask: true },
-  ...{ set_points_in_groups: true, windows_asked: true, twin_sensors: true, mode_restarts: true },
-  ...{ stations_apart: true, offline_queues: true },
-};
-const readingNames = Object.keys(readingWords);
+/** Names of what a simulated platform may be like. */
+export interface SimulatedTraits {
+  readonly profiles: readonly string[];
+  readonly readings: readonly string[];
+}
 
 /** Adds all commands, in the order and the groups of `--help`. */
-export function addCommands(root: Command, context: ProcessContext): void {
+export function addCommands(root: Command, context: ProcessContext, traits: SimulatedTraits): void {
   const add = adder(root, context);
   root.commandsGroup("Run it:");
   add(
@@ -167,7 +153,7 @@ export function addCommands(root: Command, context: ProcessContext): void {
   addFleet(add);
   root.helpCommand("help [command]", "the same as --help behind a command");
   root.commandsGroup("Try it without a greenhouse:");
-  addTrials(add, context.speech.language);
+  addTrials(add, context.speech.language, traits);
   root.commandsGroup("Set it up:");
   for (const row of setupCommands) addRow(add, row);
   addSettings(add);
@@ -218,7 +204,7 @@ const accountOptions = (
     .option("--seed <n>", "repeats a run exactly", wholeNumber(0, 2 ** 31 - 1), 1)
     .option("--speed <factor>", speed, positive);
 
-function addTrials(add: Add, language: Language): void {
+function addTrials(add: Add, language: Language, traits: SimulatedTraits): void {
   const demo = add(
     "demo",
     "simulated platform, embedded broker and bridge in one process; needs no configuration",
@@ -253,8 +239,8 @@ function addTrials(add: Add, language: Language): void {
     ofAccount: "controllers of the account",
     speed: "how much faster than real time the greenhouses live (default: 1)",
   })
-    .addOption(profile.choices(profileNames).default("default"))
-    .addOption(readings.choices(readingNames))
+    .addOption(profile.choices(traits.profiles).default("default"))
+    .addOption(readings.choices(traits.readings))
     .option("--token <token>", "refuse every other token; without this any one is good")
     .option("--faults <file>", "JSON file of faults to come");
 }

@@ -23,6 +23,8 @@ import {
   type Simulator,
   type SimulatorOptions,
   startSimulator,
+  profileNames,
+  readingNames,
 } from "../simulator/simulator.js";
 import {
   type DemoView,
@@ -390,7 +392,9 @@ function freePort(wanted: number, host = "127.0.0.1"): Promise<number> {
   });
 }
 
-export interface SimulateOptions extends Pick<SimulatorOptions, "profile" | "speed" | "readings"> {
+export const simulatedTraits = { profiles: profileNames, readings: readingNames };
+
+interface SimulateOptions extends Pick<SimulatorOptions, "profile" | "speed" | "readings"> {
   readonly port: number;
   readonly controllers: number;
   readonly seed: number;

@@ -1,7 +1,7 @@
 import { msg, textOf, word } from "../language/text.js";
 import { cwd } from "node:process";
 import { type Command, CommanderError } from "commander";
-import { addCommands, addCommandsOf, commonOptions, rootHelp } from "./commands.js";
+import { addCommands, addCommandsOf, commonOptions, rootHelp, type SimulatedTraits } from "./commands.js";
 import { languageOf, Speech } from "../terminal/speech.js";
 import { CommandFailure, exitCodes, usageFailure } from "../runtime/ending.js";
 import {
@@ -23,8 +23,8 @@ export async function runProgram(argv: readonly string[], process: ProgramProces
   const context = { ...process, speech };
   try {
     await speech.choose(languageOf(process.env));
-    const root = program(context);
     const words = argv.slice(2);
+    const root = program(context, await traitsFor(words));
     const { operands, unknown } = root.parseOptions([...words]);
     const [word] = operands;
     if (word === undefined ? unknown.length > 0 : !root.commands.some((one) => one.name() === word))
@@ -50,6 +50,10 @@ async function addFeatures(root: Command, context: ProcessContext): Promise<void
   const { allFeatures } = await import("../config/schema.js");
   addCommandsOf(allFeatures, root, context);
 }
+
+/** The simulated platform is loaded only where its command may be meant. */
+const traitsFor = async (words: readonly string[]): Promise<SimulatedTraits | undefined> =>
+  words.includes("simulate") ? (await import("./demo.js")).simulatedTraits : undefined;
 
 /** `run` is the default command, so a misspelt one would be taken for its argument. */
 async function refuseUnknown(word: string | undefined, commands: readonly Command[]): Promise<void> {
@@ -86,7 +90,10 @@ function codeOf(error: unknown): number | null {
   return error instanceof Error ? (endings[error.name] ?? null) : null;
 }
 
-export function program(context: ProcessContext): Command {
+export function program(
+  context: ProcessContext,
+  traits: SimulatedTraits = { profiles: [], readings: [] },
+): Command {
   const { tell } = context.speech;
   const inWords = (text: string) => tell(word(text));
   const root = new OurCommand("greenhouse2mqtt")
@@ -117,7 +124,7 @@ export function program(context: ProcessContext): Command {
     if (isOfFleet && root.getOptionValueSource("config") === "default")
       command.setOptionValueWithSource("config", "fleet.yaml", "default");
   });
-  addCommands(root, context);
+  addCommands(root, context, traits);
   return root;
 }
 

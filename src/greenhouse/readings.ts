@@ -1,5 +1,6 @@
-import { msg } from "../language/text.js";
+import { msg, type Text } from "../language/text.js";
 import {
+  type ActuatorKind,
   decodeValue,
   degreeOfState,
   kindRows,
@@ -9,29 +10,126 @@ import {
   sameValue,
   sendAddresses,
   stateAddresses,
+  takesDegrees,
   textOf,
 } from "./actuator-kinds.js";
 import type { RawValue } from "./ports.js";
 
 /*
  * Settings for reading an actuator where the interface document can be understood in two ways, with the effect of each.
- * Absent means the usual reading. The keys are in settings/sections/readings.ts, the matching simulated platforms in
- * simulator/readings.ts.
+ * Absent means the usual reading. Configuration and settings follow from the rows; the matching simulated platforms are
+ * in simulator/readings.ts.
  */
-export interface ActuatorReadings {
-  /** Further values that mean a word in reads; absent for none. */
-  readonly reads?: ReadTable | undefined;
-  /** `mode`: after a degree the address shows only the mode, so that is the confirmation. */
-  readonly positionReads?: "degree" | "mode" | undefined;
-  /** `never`: the mode address has no readable value, so the degree alone confirms. */
-  readonly modeReads?: "value" | "never" | undefined;
-  /** `when_needed`: the mode is not sent if a fresh read shows it and nothing else was sent since. */
-  readonly modeAgain?: "always" | "when_needed" | undefined;
-  /** The register returns to idle by itself, so acceptance and idle together confirm. */
-  readonly pulse?: boolean | undefined;
-  /** A fresh read may return the old value, and the new one only after this delay. */
-  readonly flushLagMs?: number | undefined;
+
+/** Some kinds of actuators; `who` names them in a sentence. */
+export interface SomeKinds {
+  readonly who: Text;
+  readonly holds: (kind: ActuatorKind) => boolean;
 }
+
+export const positionersOnly: SomeKinds = {
+  who: msg`skylights, curtains, side vents and positioners`,
+  holds: takesDegrees,
+};
+
+/** What a key can take, beside one of some words. */
+interface Taken {
+  readonly flag: boolean;
+  /** In ms. */
+  readonly duration: number;
+  /** Words, each with further values that mean it when read. */
+  readonly words: ReadTable;
+}
+
+export interface ReadingRow {
+  readonly key: string;
+  /** Of a list of words the first is the usual reading. */
+  readonly takes: keyof Taken | readonly [usual: string, ...others: string[]];
+  /** The kinds to which it applies; null for all. */
+  readonly kinds: SomeKinds | null;
+  readonly description: string;
+  /** Of a flag or a duration, in the example file. */
+  readonly example?: string;
+}
+
+/** A row is a reading. */
+export const readingRows = {
+  reads: {
+    key: "reads",
+    takes: "words",
+    kinds: null,
+    description: "Further values that mean a word when they are read, beside the one that is sent.",
+  },
+  positionReads: {
+    key: "position_reads",
+    takes: ["degree", "mode"],
+    kinds: positionersOnly,
+    description:
+      "Positioners: mode: the address reads 10100 after a degree, and that is the proof. Try position_address first.",
+  },
+  modeReads: {
+    key: "mode_reads",
+    takes: ["value", "never"],
+    kinds: positionersOnly,
+    description:
+      "Positioners with a position_address. never: the mode's address can only be written, and the degree alone is the proof.",
+  },
+  /** With `when_needed` it is sent all the same if anything else was sent since that read. */
+  modeAgain: {
+    key: "mode_again",
+    takes: ["always", "when_needed"],
+    kinds: positionersOnly,
+    description: "Positioners: when_needed: the mode is not sent again while a fresh read shows it.",
+  },
+  pulse: {
+    key: "pulse",
+    takes: "flag",
+    kinds: { who: msg`what takes no degree`, holds: (kind) => !takesDegrees(kind) },
+    description: "The register goes back to idle by itself, and that is the proof. The state is uncertain.",
+    example: "# true",
+  },
+  flushLagMs: {
+    key: "flush_lag",
+    takes: "duration",
+    kinds: null,
+    description: "How much later a fresh read brings the new value; a second read then judges `already`.",
+    example: "# 5s",
+  },
+} as const satisfies Readonly<Record<string, ReadingRow>>;
+
+type Rows = typeof readingRows;
+type ValueOf<Takes> = Takes extends keyof Taken
+  ? Taken[Takes]
+  : Takes extends readonly (infer Word)[]
+    ? Word
+    : never;
+
+/** The readings of an actuator. */
+export type ActuatorReadings = {
+  readonly [Name in keyof Rows]?: ValueOf<Rows[Name]["takes"]> | undefined;
+};
+
+/** As the configuration has them. */
+export type ConfiguredReadings = {
+  readonly [Name in keyof Rows as Rows[Name]["key"]]?: ActuatorReadings[Name];
+};
+export type ReadingKey = keyof ConfiguredReadings;
+
+/** The readings of an actuator, else of its kind, without those that mean nothing for the kind. */
+export function readingsOf(
+  { kind, ...own }: ConfiguredReadings & { readonly kind: ActuatorKind },
+  ofKind: ConfiguredReadings = {},
+): ActuatorReadings {
+  const valueOf = (row: Rows[keyof Rows]) =>
+    row.takes === "words" ? wordsOf(ofKind[row.key], own[row.key]) : (own[row.key] ?? ofKind[row.key]);
+  const entries = Object.entries(readingRows).filter(([, { kinds }]) => kinds === null || kinds.holds(kind));
+  // The type of each value follows from its row.
+  return Object.fromEntries(entries.map(([name, row]) => [name, valueOf(row)] as const)) as ActuatorReadings;
+}
+
+/** Words of the actuator replace those of its kind. */
+const wordsOf = (ofKind: ReadTable | undefined, own: ReadTable | undefined): ReadTable | undefined =>
+  ofKind === undefined && own === undefined ? undefined : { ...ofKind, ...own };
 
 /** The part of an actuator's settings that the readings use. */
 type Settings = ActuatorReadings & Omit<KindWithValues, "reads"> & Placed & { readonly tolerance: number };

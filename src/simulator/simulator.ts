@@ -9,6 +9,8 @@ import { Port, type PortParts } from "./http.js";
 import { Platform, type PlatformOptions } from "./platform.js";
 import { printableConfiguration } from "./printable-configuration.js";
 import { PushServer } from "./push.js";
+export { profileNames } from "./dialects.js";
+export { readingNames } from "./readings.js";
 
 export interface SimulatorOptions extends PlatformOptions {
   /** Port of the business host, and of both hosts without `realtimePort`. Default 0: any free one. */

@@ -1,8 +1,7 @@
 import type { CoreConfiguration } from "../settings/sections/core.js";
-import { kindRows } from "../greenhouse/actuator-kinds.js";
 import { parameterGroup, statusNumber } from "../greenhouse/device-types.js";
 import type { Allowance, GuardCondition, GuardInput, Limits } from "../greenhouse/limits.js";
-import type { ActuatorReadings } from "../greenhouse/readings.js";
+import { readingsOf } from "../greenhouse/readings.js";
 import type { ActuatorSettings, ControllerSettings, MirrorSettings } from "../greenhouse/settings.js";
 import { controllerTopicId, type Transliterate } from "../greenhouse/topic-ids.js";
 
@@ -95,28 +94,6 @@ const actuatorSettings = (
   limits: section.limits && limitsOf(section.limits),
   homeAssistant: section.homeassistant,
 });
-
-/** The readings of an actuator, else of its kind, without those that mean nothing for the kind. */
-function readingsOf(
-  own: ActuatorSection,
-  ofKind: KindsSection[string] = {},
-): Required<{ [Key in keyof ActuatorReadings]: unknown }> & ActuatorReadings {
-  const hasDegrees = kindRows[own.kind].positionMode !== null;
-  return {
-    reads: readsOf(ofKind.reads, own.reads),
-    positionReads: hasDegrees ? (own.position_reads ?? ofKind.position_reads) : undefined,
-    modeReads: hasDegrees ? (own.mode_reads ?? ofKind.mode_reads) : undefined,
-    modeAgain: hasDegrees ? (own.mode_again ?? ofKind.mode_again) : undefined,
-    pulse: hasDegrees ? undefined : (own.pulse ?? ofKind.pulse),
-    flushLagMs: own.flush_lag ?? ofKind.flush_lag,
-  };
-}
-
-type Reads = ActuatorSection["reads"];
-
-/** Merges words: those of the actuator override those of its kind. */
-const readsOf = (ofKind: Reads, own: Reads): Reads =>
-  ofKind === undefined && own === undefined ? undefined : { ...ofKind, ...own };
 
 type LimitsSection = NonNullable<ActuatorSection["limits"]>;
 type GuardSection = LimitsSection["guards"][string];

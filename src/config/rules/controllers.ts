@@ -4,7 +4,7 @@ import { digitsSent } from "../../greenhouse/command/setpoints.js";
 import { reservedControllerIds } from "../../greenhouse/topic-ids.js";
 import { atKey, atValue, type Finding, type Path, repeats } from "../../settings/problem.js";
 import { controllerTopicId } from "../../settings/controllers.js";
-import { positionersOnly, readingsFor } from "../../settings/sections/readings.js";
+import { positionersOnly, readingRows, type SomeKinds } from "../../greenhouse/readings.js";
 import { addedWords } from "./meanings.js";
 import {
   asDraft,
@@ -30,9 +30,7 @@ export const fittingOptions = (root: Draft): Finding[] =>
 const takesValues = (kind: ActuatorKind): boolean => kindRows[kind].configured;
 const switches = (kind: ActuatorKind): boolean => "on" in kindRows[kind].values || takesValues(kind);
 
-const limited: Readonly<
-  Record<string, { readonly who: Text; readonly holds: (kind: ActuatorKind) => boolean } | null>
-> = {
+const limited: Readonly<Record<string, SomeKinds | null>> = {
   mode_address: positionersOnly,
   position_address: positionersOnly,
   tolerance: positionersOnly,
@@ -41,7 +39,7 @@ const limited: Readonly<
     holds: (kind) => takesDegrees(kind) || kind === "motor",
   },
   lead_in: { who: msg`the kind light`, holds: (kind) => kind === "light" },
-  ...readingsFor,
+  ...Object.fromEntries(Object.values(readingRows).map(({ key, kinds }) => [key, kinds])),
 };
 
 const unusedIn = (section: Draft, kind: ActuatorKind, path: Path): Finding[] => {

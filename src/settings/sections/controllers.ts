@@ -1,10 +1,10 @@
 import { msg } from "../../language/text.js";
 import { z } from "zod";
 import { type ActuatorKind, actuatorKinds, kindRows, takesDegrees } from "../../greenhouse/actuator-kinds.js";
+import { type ReadingRow, readingRows } from "../../greenhouse/readings.js";
 import { sensorKinds } from "../../greenhouse/sensors.js";
 import { sensorAlarm } from "./alarms.js";
 import { limitsSection } from "./limits-section.js";
-import { readingKeys, readTable, wordKey } from "./readings.js";
 import {
   address,
   choice,
@@ -16,6 +16,7 @@ import {
   expectingOneOf,
   flag,
   idKey,
+  list,
   map,
   named,
   nonZero,
@@ -29,6 +30,42 @@ import {
   withDefault,
   writtenText,
 } from "../values.js";
+
+const wordKey = () =>
+  text(
+    msg`a command word of a-z, 0-9 and "_" that starts with a letter and is not "unknown"`,
+    /^(?!unknown$)[a-z][a-z0-9_]{0,63}$/,
+  );
+
+/** Words, each with further values that mean it when read. */
+const readTable = () => map(wordKey(), list(controlValue()));
+
+/** What the key of a reading takes, beside one of some words. */
+const schemas = { flag, duration: () => duration(), words: readTable } as const;
+
+type Rows = typeof readingRows;
+type SchemaOf<Takes> = Takes extends keyof typeof schemas
+  ? ReturnType<(typeof schemas)[Takes]>
+  : Takes extends readonly [string, ...string[]]
+    ? ReturnType<typeof choice<Takes>>
+    : never;
+type ReadingKeys = {
+  [Name in keyof Rows as Rows[Name]["key"]]: z.ZodOptional<SchemaOf<Rows[Name]["takes"]>>;
+};
+
+function fieldOf({ takes, description, example = "" }: ReadingRow) {
+  if (typeof takes === "string") return optional(schemas[takes](), description, example);
+  return optional(choice(takes), description, { default: takes[0], off: true });
+}
+
+/** The keys of the readings in greenhouse/readings.ts; `example` is that of further words. */
+const readingKeys = (example: string) =>
+  Object.fromEntries(
+    Object.values(readingRows).map((row) => [
+      row.key,
+      fieldOf(row.takes === "words" ? { ...row, example } : row),
+    ]),
+  ) as ReadingKeys;
 
 const values = (description: string) =>
   optional(map(wordKey(), controlValue()), description, '# { low: "0110", high: "1001" }');

@@ -2,6 +2,7 @@ import { clauses, statements } from "../../language/lists.js";
 import { msg, type Text } from "../../language/text.js";
 import { sameValue, stateAddresses, textOf } from "../../greenhouse/actuator-kinds.js";
 import { type ParameterGroup, parameterGroup, typeName } from "../../greenhouse/device-types.js";
+import { readingsOf } from "../../greenhouse/readings.js";
 import { askEach, type Doubt, doubtsVerdict } from "./doubts.js";
 import { notTried, type Verdict } from "./finding.js";
 import { commentText } from "../../saving/yaml-text.js";
@@ -191,7 +192,7 @@ function wantedGroups({ configuration, evidence }: DoctorContext): readonly Want
           address: one.address,
           modeAddress: one.mode_address,
           positionAddress: one.position_address,
-          modeReads: one.mode_reads ?? configuration.kinds[one.kind]?.mode_reads,
+          ...readingsOf(one, configuration.kinds[one.kind]),
         }).map((address) => ({ id, type, address })),
       ),
       ...Object.entries(parameters).map(([id, { type_id: type, address }]) => ({ id, type, address })),

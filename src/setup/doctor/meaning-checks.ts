@@ -21,7 +21,7 @@ import { unnamedTwins } from "../../greenhouse/sensor-identity.js";
 import { statusState } from "../../greenhouse/fold-statuses.js";
 import { degreePlaces, type FreeAddress, freeText, listingOf } from "../../greenhouse/group-listing.js";
 import { type DeviceRecord, PlatformError } from "../../greenhouse/ports.js";
-import { isIdlePulse, maybePulse } from "../../greenhouse/readings.js";
+import { isIdlePulse, maybePulse, readingsOf } from "../../greenhouse/readings.js";
 import { commentText } from "../../saving/yaml-text.js";
 import { askEach, type Doubt, doubtsVerdict } from "./doubts.js";
 import { notTried, type Verdict, warning } from "./finding.js";
@@ -92,23 +92,22 @@ function configuredActuators({ configuration, evidence }: DoctorContext) {
     mirroredActuators(configuration.controllers[code]).map(([id, actuator]) => {
       const ofKind = configuration.kinds[actuator.kind] ?? {};
       const { mode_address: modeAddress, position_address: positionAddress } = actuator;
-      const modeReads = actuator.mode_reads ?? ofKind.mode_reads;
+      const { modeReads, positionReads, reads = {}, pulse } = readingsOf(actuator, ofKind);
       const [address, other] = stateAddresses({
         ...actuator,
         modeAddress,
         positionAddress,
         modeReads,
       });
-      const positionReads = actuator.position_reads ?? ofKind.position_reads;
       const settings: Settings = {
         id,
         kind: actuator.kind,
         values: { ...ofKind.values, ...actuator.values },
-        reads: { ...ofKind.reads, ...actuator.reads },
+        reads,
         address,
         isShared: other === undefined && modeReads !== "never",
         position: other ?? null,
-        pulse: actuator.pulse ?? ofKind.pulse,
+        pulse,
         isModeEnough: positionReads === "mode",
         group: actuator.type_id === undefined ? null : parameterGroup(actuator.type_id),
       };

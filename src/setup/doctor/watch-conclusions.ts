@@ -15,7 +15,7 @@ import {
 } from "../../greenhouse/actuator-kinds.js";
 import { type ParameterGroup, typeName } from "../../greenhouse/device-types.js";
 import { type FreeAddress, freeText } from "../../greenhouse/group-listing.js";
-import { maybePulse } from "../../greenhouse/readings.js";
+import { type ActuatorReadings, maybePulse, type ReadingKey } from "../../greenhouse/readings.js";
 import { statusState } from "../../greenhouse/fold-statuses.js";
 import { commentText, flowNode, pairOf, sectionOf, yamlText } from "../../saving/yaml-text.js";
 
@@ -52,8 +52,7 @@ export interface WatchedActuator {
   readonly kind: ActuatorKind;
   readonly values: Readonly<Record<string, string>>;
   readonly reads: ReadTable;
-  readonly positionReads: "degree" | "mode";
-  readonly modeAgain?: "always" | "when_needed";
+  readonly readings: ActuatorReadings;
   readonly modeAddress: string;
   readonly positionAddress: string;
   readonly group: ParameterGroup | null;
@@ -76,9 +75,7 @@ export interface WatchRecord {
 
 /** A key to write for the actuator, and why. */
 interface Advice {
-  readonly key:
-    | ("reads" | "position_address" | "position_reads" | "pulse" | "tolerance" | "running" | "travel_time")
-    | "mode_again";
+  readonly key: ReadingKey | "position_address" | "tolerance" | "running" | "travel_time";
   readonly value: string | number | boolean | readonly number[] | Readonly<Record<string, readonly string[]>>;
   readonly evidence: Text;
 }
@@ -286,7 +283,8 @@ function modeAdvice(record: WatchRecord, degree: number, found: Text): Conclusio
         ? msg`its degree may have an address of its own: its type also lists ${freeText(free)}, which belongs to nothing here; watch once more and move it in the vendor's app, which knows the address`
         : null;
   if (other !== null) return { findings: [found, other], advice: [] };
-  if (actuator.positionReads === "mode") return { findings: [msg`reads as expected: ${found}`], advice: [] };
+  if (actuator.readings.positionReads === "mode")
+    return { findings: [msg`reads as expected: ${found}`], advice: [] };
   return {
     findings: [
       msg`${found}: without a setting each position ends unconfirmed. If it stood still, its degree has another address`,
@@ -339,7 +337,7 @@ function detourAdvice(record: WatchRecord): Conclusion {
   const degree = degreeOf(word);
   const values = valuesOf(record, "get-value flush=1", actuator.positionAddress);
   const from = values === null ? null : degreeRead(values.first.value);
-  if (degree === null || values === null || from === null || actuator.modeAgain === "when_needed")
+  if (degree === null || values === null || from === null || actuator.readings.modeAgain === "when_needed")
     return nothing;
   const low = Math.min(from, degree) - actuator.tolerance;
   const high = Math.max(from, degree) + actuator.tolerance;

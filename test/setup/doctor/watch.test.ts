@@ -15,7 +15,7 @@ const skylight: WatchedActuator = {
   kind: "skylight",
   values: {},
   reads: {},
-  positionReads: "degree",
+  readings: {},
   modeAddress: "101",
   positionAddress: "101",
   group: null,
@@ -166,7 +166,7 @@ describe("one watched movement", () => {
     [
       "it goes the other way although the mode is left out where it is not needed",
       {
-        actuator: { modeAgain: "when_needed" },
+        actuator: { readings: { modeAgain: "when_needed" } },
         word: "70",
         begins: "60",
         moments: [
@@ -223,7 +223,12 @@ describe("one watched movement", () => {
     ],
     [
       "also where the weaker proof is configured",
-      { word: "45", beside: "0", actuator: { positionReads: "mode" }, moments: [{ at: 5, own: "10100" }] },
+      {
+        word: "45",
+        beside: "0",
+        actuator: { readings: { positionReads: "mode" } },
+        moments: [{ at: 5, own: "10100" }],
+      },
       null,
       /its type also lists 102 \(0\), which belongs to nothing here/,
     ],
@@ -312,7 +317,7 @@ describe("one watched movement", () => {
     ],
     [
       "that is configured already",
-      { word: "45", actuator: { positionReads: "mode" }, moments: [{ at: 5, own: 10100 }] },
+      { word: "45", actuator: { readings: { positionReads: "mode" } }, moments: [{ at: 5, own: 10100 }] },
       null,
       /^reads as expected: the address reads the mode/,
     ],
