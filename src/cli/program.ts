@@ -3,7 +3,7 @@ import { cwd } from "node:process";
 import { type Command, CommanderError } from "commander";
 import { addCommands, addCommandsOf, commonOptions, rootHelp, type SimulatedTraits } from "./commands.js";
 import { languageOf, Speech } from "../terminal/speech.js";
-import { CommandFailure, exitCodes, usageFailure } from "../runtime/ending.js";
+import { exitCodeOf, exitCodes, usageFailure } from "../runtime/ending.js";
 import {
   exitCodeAfter,
   type ProgramProcess,
@@ -35,7 +35,7 @@ export async function runProgram(argv: readonly string[], process: ProgramProces
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done;
     const failure = error instanceof CommanderError ? commanderFailure(error) : error;
-    const code = codeOf(failure);
+    const code = exitCodeOf(failure);
     const text = code === null ? stackText(failure) : speech.tell(textOf(failure));
     if (text !== "") context.err.write(`${text}\n`);
     return code ?? exitCodes.failed;
@@ -62,32 +62,6 @@ async function refuseUnknown(word: string | undefined, commands: readonly Comman
   const near = (await import("../runtime/similar-words.js")).nearest(word, names);
   const hint = near === null ? msg`greenhouse2mqtt --help lists the commands` : msg`did you mean "${near}"?`;
   throw usageFailure(msg`there is no command "${word.slice(0, 40)}"; ${hint}`);
-}
-
-/**
- * Exit codes of errors whose message is already the sentence for a person; by name, as the code that throws them is
- * loaded when needed.
- */
-const endings: Readonly<Record<string, number>> = {
-  DirectoryInUse: 1,
-  DataTooNew: 1,
-  DataTooOld: 1,
-  BrokerStartError: 1,
-  JournalUnreadable: 1,
-  NotItsJournal: 1,
-  ClusterRefusal: 1,
-  PlatformError: 1,
-  FileExists: 1,
-  NotWritten: 1,
-  PlaceUnusable: 1,
-  GoneAway: 1,
-  UnknownController: 2,
-};
-
-/** The exit code for an error; null if it was not foreseen. */
-function codeOf(error: unknown): number | null {
-  if (error instanceof CommandFailure) return error.exitCode;
-  return error instanceof Error ? (endings[error.name] ?? null) : null;
 }
 
 export function program(

@@ -107,6 +107,4 @@ export interface MirrorSettings {
   /** Limits of readings by kind. */
   readonly bands?: BandsByKind;
   readonly staleAfterMs: number;
-  /** How long a controller may be absent from every list before it is removed. */
-  readonly removeAfterMs: number;
 }

@@ -17,6 +17,32 @@ export class CommandFailure extends TextError {
 /** The user asked for something impossible. */
 export const usageFailure = (message: Text): CommandFailure => new CommandFailure(message, exitCodes.usage);
 
+/**
+ * Exit codes of errors whose message is already the sentence for a person; by name, as the code that throws them is
+ * loaded when needed.
+ */
+const endings: Readonly<Record<string, number>> = {
+  DirectoryInUse: 1,
+  DataTooNew: 1,
+  DataTooOld: 1,
+  BrokerStartError: 1,
+  JournalUnreadable: 1,
+  NotItsJournal: 1,
+  ClusterRefusal: 1,
+  PlatformError: 1,
+  FileExists: 1,
+  NotWritten: 1,
+  PlaceUnusable: 1,
+  GoneAway: 1,
+  UnknownController: 2,
+};
+
+/** The exit code for an error; null if it was not foreseen. */
+export function exitCodeOf(error: unknown): number | null {
+  if (error instanceof CommandFailure) return error.exitCode;
+  return error instanceof Error ? (endings[error.name] ?? null) : null;
+}
+
 /** The members of `process` that are needed to end it. */
 interface EndingProcess {
   readonly execPath: string;

@@ -31,12 +31,8 @@ export const isAdded = (
 const availabilityOf = (record: DeviceRecord): Availability =>
   record.online === null ? "unknown" : record.online ? "online" : "offline";
 
-interface InventorySettings {
-  /** How long complete lists have to lack a controller before it is removed. */
-  readonly removeAfterMs: number;
-  /** The longest time that counts between two such lists. */
-  readonly longestGapMs: () => number;
-}
+/** How long complete lists have to lack a controller before it is removed. */
+const removeAfterMs = 86_400_000;
 
 const noAbsence = "{}";
 const noMemory = bestEffortFile(undefined, ignored);
@@ -86,7 +82,8 @@ function codesOf(
  */
 export class Inventory {
   readonly #store: GreenhouseStore;
-  readonly #settings: InventorySettings;
+  /** The longest time that counts between two complete lists. */
+  readonly #longestGapMs: () => number;
   readonly #newsListeners: ((news: InventoryNews) => void)[] = [];
   #controllers = new Set<string>();
   readonly #devices = new Map<DataType, ReadonlySet<string>>();
@@ -116,9 +113,9 @@ export class Inventory {
   #kept: ReadonlyMap<string, Absence> = new Map();
   #written = noAbsence;
 
-  constructor(store: GreenhouseStore, settings: InventorySettings, memory: TextFile = noMemory) {
+  constructor(store: GreenhouseStore, longestGapMs: () => number, memory: TextFile = noMemory) {
     this.#store = store;
-    this.#settings = settings;
+    this.#longestGapMs = longestGapMs;
     this.#memory = memory;
   }
 
@@ -145,7 +142,7 @@ export class Inventory {
 
   /** Whether the platform has had enough time to show everything, so that leftovers of an earlier run may go. */
   get hadTime(): boolean {
-    return this.#wholeMs >= this.#settings.removeAfterMs;
+    return this.#wholeMs >= removeAfterMs;
   }
 
   /** Takes the answer of `GET /api/control/mqtt`. */
@@ -256,7 +253,7 @@ export class Inventory {
 
   /** The time since the previous complete list, as far as lists cover it: without lists nothing counts as absent. */
   #gapBefore(monotonicMs: number): number {
-    const gapMs = Math.min(monotonicMs - (this.#wholeAt ?? monotonicMs), this.#settings.longestGapMs());
+    const gapMs = Math.min(monotonicMs - (this.#wholeAt ?? monotonicMs), this.#longestGapMs());
     this.#wholeAt = monotonicMs;
     this.#wholeMs += gapMs;
     return gapMs;
@@ -273,7 +270,7 @@ export class Inventory {
       const absentMs = controller.absentSince === null ? 0 : (this.#absentMs.get(code) ?? 0) + gapMs;
       this.#absentMs.set(code, absentMs);
       this.#store.dispatch(code, { type: "absent", forMs: absentMs });
-      if (this.#store.isConfigured(code) || absentMs < this.#settings.removeAfterMs) continue;
+      if (this.#store.isConfigured(code) || absentMs < removeAfterMs) continue;
       this.#store.remove(code);
       this.#absentMs.delete(code);
       this.#emptyAnswers.delete(code);

@@ -65,7 +65,7 @@ export function createMirror(parts: MirrorParts): Mirror {
   const { polling } = configuration;
   const longestGapMs = () => polling.controllers * poller.stretch * intervalsUntilStale;
   const absences = keptIn(parts.absences, log, absencesNotKept);
-  const inventory = new Inventory(store, { ...settings, longestGapMs }, absences);
+  const inventory = new Inventory(store, longestGapMs, absences);
   const troubles = new PollTroubles(
     log,
     () => clock.monotonic(),

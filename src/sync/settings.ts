@@ -9,8 +9,6 @@ type ControllerSection = CoreConfiguration["controllers"][string];
 type ActuatorSection = ControllerSection["actuators"][string];
 type KindsSection = CoreConfiguration["kinds"];
 
-const dayMs = 86_400_000;
-
 /** Translates the configuration into the core's words. */
 export function mirrorSettings(
   configuration: Pick<
@@ -31,7 +29,6 @@ export function mirrorSettings(
     statusReads: configuration.running_status.reads,
     bands: configuration.alarms,
     staleAfterMs: polling.stale_after,
-    removeAfterMs: dayMs,
   };
 }
 

@@ -40,7 +40,6 @@ export function edgeNodeAt(url: string, options: BenchOptions = {}) {
       mirror: "all",
       controllers: new Map(codes.map((code) => [code, { ...settings, code }])),
       staleAfterMs: 900_000,
-      removeAfterMs: 86_400_000,
     },
     clock,
     anyAscii,

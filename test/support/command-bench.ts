@@ -86,7 +86,6 @@ export class CommandBench {
       mirror: "all",
       controllers: new Map([["GH-0001", settings]]),
       staleAfterMs: 900_000,
-      removeAfterMs: 1,
     } as const;
     this.store = new GreenhouseStore(mirror, this.clock, (text) => text);
     this.store.setReachable(true);

@@ -22,7 +22,6 @@ export const mirrorSettings = (
   mirror: "all",
   controllers: new Map(controllers.map((one) => [one.code, one])),
   staleAfterMs: 900_000,
-  removeAfterMs: 24 * hour,
   ...over,
 });
 
@@ -47,10 +46,7 @@ export function polledMirror(options: PolledOptions = {}) {
   const store = new GreenhouseStore(settings, clock, anyAscii);
   const platform = new CountingPlatform(clock, (code) => options.items?.(code, clock) ?? []);
   const news: InventoryNews[] = [];
-  const inventory = new Inventory(store, {
-    removeAfterMs: settings.removeAfterMs,
-    longestGapMs: () => 3 * intervals.controllers * poller.stretch,
-  });
+  const inventory = new Inventory(store, () => 3 * intervals.controllers * poller.stretch);
   inventory.onNews((one) => {
     if (one.type === "added" || one.type === "absent") poller.follow(one.code);
     if (one.type === "removed") poller.forget(one.code);

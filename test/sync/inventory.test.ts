@@ -29,11 +29,7 @@ function account(settings: MirrorSettings = mirrorSettings(), memory?: TextFile)
   store.setReachable(true);
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
   const news: InventoryNews[] = [];
-  const inventory = new Inventory(
-    store,
-    { removeAfterMs: settings.removeAfterMs, longestGapMs: () => 3 * hour },
-    memory,
-  );
+  const inventory = new Inventory(store, () => 3 * hour, memory);
   inventory.onNews((one) => {
     if (one.type !== "listed") news.push(one);
   });
