@@ -120,9 +120,9 @@ const replaced = [
 ];
 
 /** Words that the page alone says are in the page. */
-const ofPage = ["page", "words", "checks", "kinds", "setup", "settings", "keys", "key_sentences"];
+const ofPage = ["page", "checks", "kinds", "setup", "settings", "keys", "key_sentences"];
 
-const words = {
+export const programWords = {
   name: "words",
   load(id) {
     if (!/\/locales\/\w+\.json$/.test(id)) return null;
@@ -207,7 +207,7 @@ function entry() {
 /** Writes the program to `folder`, where `main.js` is what is run, and returns its chunks. `plugins` see each module first. */
 export async function bundle({ folder, plugins = [] }) {
   const chunks = await write(
-    { input: { "program/start": "src/main.ts" }, plugins: [...plugins, replacements, words] },
+    { input: { "program/start": "src/main.ts" }, plugins: [...plugins, replacements, programWords] },
     {
       dir: folder,
       chunkFileNames: "program/[name].js",

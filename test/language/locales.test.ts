@@ -4,10 +4,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { IntlMessageFormat } from "intl-messageformat";
 import { describe, expect, it } from "vitest";
+import { programWords, root } from "../../build/bundle.mjs";
 import { languageModules, writeLanguages } from "../../build/languages.mjs";
 import en from "../../locales/en.json" with { type: "json" };
 import zh from "../../locales/zh.json" with { type: "json" };
 import { sensorKinds } from "../../src/greenhouse/sensors.js";
+import { wordsOf } from "../../src/language/languages.js";
 import { tellBy } from "../../src/language/words.js";
 import { msg } from "../../src/language/text.js";
 import { asWords, everyTemplate, placeholdersIn, templatesIn, valuesIn } from "./templates.js";
@@ -136,6 +138,11 @@ describe("locales/zh.json", () => {
       [...placeholdersIn(words)].some((one) => !placeholdersIn(english.codes[code] ?? "").has(one)),
     );
     expect(more).toEqual([]);
+  });
+
+  it("comes into the built program with every word that the program says", () => {
+    const { code } = programWords.load(join(root, "locales/zh.json")) ?? { code: "{}" };
+    expect(wordsOf(JSON.parse(code) as typeof zh)).toEqual(wordsOf(zh));
   });
 
   it("calls every kind of sensor by a name", () =>

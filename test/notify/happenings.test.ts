@@ -70,7 +70,7 @@ describe("what happened, as one message", () => {
       "of what a guard lets go",
       [over("1", "left"), over("2", "left")],
       "Wind over: 2 windows of 2 houses free again",
-      "Wind已解除：2 个温室的 2 扇窗恢复正常",
+      "限制“Wind”已解除：2 个温室的 2 扇窗恢复正常",
     ],
     [
       "of a command that ended badly",
