@@ -445,6 +445,7 @@ async function answerTo(
   const { command } = question;
   if (type === "read")
     return { type, ...(await freshRead(command, question.address, ports, given.signal)) } as const;
+  if (!question.command.dryRun) ports.platform.prepareWrite?.();
   const status = readConnection(command, ports, given.signal);
   const reading = question.addresses.map((address) => freshRead(command, address, ports, given.signal));
   const reads = Promise.all(reading);

@@ -268,6 +268,8 @@ interface WriteManner {
 }
 
 export interface PlatformWriter {
+  /** Opens a connection for a write that will probably follow soon, so that it need not wait for one. */
+  readonly prepareWrite?: () => void;
   /**
    * One `POST /api/set-value`, which no layer repeats. Rejects with a PlatformError whose `facts.sent` and `kind` show
    * whether the value may have reached the device. The signal ends only the wait for a connection, as the effect of an

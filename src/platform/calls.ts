@@ -180,6 +180,7 @@ export function platformWriter({ requests, reports }: Pick<Asking, "requests" | 
   const operation = operations.setValue;
   const report = reports.of(operation.name);
   return {
+    prepareWrite: () => requests.prepareWrite(),
     write: async (code, address, value, signal, { pace = "urgent", mayPost } = {}) => {
       const sent = {
         address: plainText(address, operation, addressName),

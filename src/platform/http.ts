@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Pace } from "../greenhouse/ports.js";
 import { abortReason, cameWithin, type Clock } from "../runtime/clock.js";
-import { connectorOver } from "../runtime/connecting.js";
+import { ConnectorAhead, connectorOver } from "../runtime/connecting.js";
 import type { Names } from "../runtime/host-names.js";
 import { receiving } from "../runtime/socket-limits.js";
 import { Semaphore } from "../runtime/schedule.js";
@@ -45,6 +45,7 @@ type Purpose = keyof typeof keptFor;
 
 interface HeldPool {
   readonly pool: Pool;
+  readonly connector: ConnectorAhead<buildConnector.Options>;
   /** Exchanges under way. */
   readonly open: Set<Exchange>;
   /** When the last exchange ended, monotonic ms. */
@@ -172,6 +173,15 @@ export class HostConnections {
     }
   }
 
+  /** Opens a connection for a POST that will probably follow, unless one stands. */
+  preparePost(): void {
+    if (this.#closing.signal.aborted) return;
+    const { pool, connector, open } = this.#pool("posts");
+    if (pool.stats.connected > open.size) return;
+    const { protocol, hostname, host, port } = this.url;
+    connector.prepare({ protocol, hostname, host, port });
+  }
+
   /** The total deadline: the longer one for control values, the sign-in and reads of commands. */
   deadlineMs({ pace, operation }: Call): number {
     return pace !== "polled" || operation.method === "POST" ? this.#timeouts.control : this.#timeouts.read;
@@ -180,6 +190,7 @@ export class HostConnections {
   /** Ends every open exchange. */
   async close(): Promise<void> {
     this.#closing.abort();
+    for (const { connector } of this.#held) connector.drop();
     const destroyed = Promise.all([...this.#held].map(({ pool }) => pool.destroy()));
     await cameWithin(this.#clock, longestCloseMs, destroyed);
     for (const { open } of this.#held) for (const exchange of open) exchange.giveUp();
@@ -224,16 +235,18 @@ export class HostConnections {
     if (current !== undefined) this.#leave(purpose, current);
     const connectMs = this.#timeouts.connect;
     const secure = buildConnector({ timeout: connectMs, allowH2: false, ...verifiedTls });
+    const connect = connectorOver<buildConnector.Options>(secure, {
+      names: this.#names,
+      connectMs,
+      signal: this.#closing.signal,
+      resets: purpose === "posts",
+    });
+    const connector = new ConnectorAhead(connect, keptFor[purpose], this.#clock);
     const pool = new Pool(this.url.origin, {
       ...(purpose === "polling" ? { connections: this.#concurrency } : {}),
       pipelining: 1,
       allowH2: false,
-      connect: connectorOver(secure, {
-        names: this.#names,
-        connectMs,
-        signal: this.#closing.signal,
-        resets: purpose === "posts",
-      }),
+      connect: connector.connect,
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: keptFor[purpose],
@@ -242,7 +255,7 @@ export class HostConnections {
       maxHeaderSize: 32 * 1024,
       factory: (origin, options) => this.#clientOf(origin, options),
     });
-    const held = { pool, open: new Set<Exchange>(), idleSince: this.#clock.monotonic() };
+    const held = { pool, connector, open: new Set<Exchange>(), idleSince: this.#clock.monotonic() };
     this.#pools.set(purpose, held);
     this.#held.add(held);
     return held;

@@ -93,6 +93,11 @@ export class HostLinks {
     return urgent || !admission.go || admission.probe ? admission : this.#operations.admit(asked, now);
   }
 
+  /** Whether requests to the host are held back, as it does not answer or refuses them. */
+  isCircuitOpen(host: PlatformHost): boolean {
+    return this.#circuit[host].open;
+  }
+
   /** Whether the host has accepted the present credential. */
   hasAccepted(host: PlatformHost): boolean {
     return this.#contacts[host].accepted;
@@ -109,8 +114,7 @@ export class HostLinks {
    * answer.
    */
   isPaused(asked: Asked, urgent: boolean): boolean {
-    const isOpen = this.#circuit[asked.operation.host].open;
-    return isOpen || (!urgent && this.#operations.isFailing(asked));
+    return this.isCircuitOpen(asked.operation.host) || (!urgent && this.#operations.isFailing(asked));
   }
 
   /** How long this has paused at the platform's request, ms. */

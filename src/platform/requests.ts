@@ -217,6 +217,12 @@ export class Requests {
     return source.hasWorked?.(credential) === true || links.wasLetIn(call, credential.generation);
   }
 
+  /** Opens a connection for a write, unless the host is known not to answer. */
+  prepareWrite(): void {
+    const { host } = operations.setValue;
+    if (!this.#parts.links.isCircuitOpen(host)) this.#parts.hosts[host].preparePost();
+  }
+
   /**
    * Sends one POST. Without a credential at hand nothing is sent, as a sign-in could take longer than the command may.
    */

@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import { connect as connectTcp, isIP, type Socket, type TcpNetConnectOpts } from "node:net";
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { type Clock, systemClock } from "./clock.js";
+import { ignored } from "./failures.js";
 import { type Names, patienceMs } from "./host-names.js";
 
 /*
@@ -260,3 +261,79 @@ export const connectorOver =
       (error: unknown) => done(error instanceof Error ? error : new Error(String(error)), null),
     );
   };
+
+type Connect<Options> = (target: Options, done: Connected) => void;
+
+interface Ahead {
+  socket: Socket | null;
+  /** Asks for it while it is still being opened. */
+  waiting: Connected | null;
+  takeBack: () => void;
+}
+
+/**
+ * A connector that can open one connection before a request needs it, so that the request does not wait for the
+ * handshake. An unused one is closed after `keptMs`, and at once if the server ends it or speaks first.
+ */
+export class ConnectorAhead<Options extends Target> {
+  readonly #connect: Connect<Options>;
+  readonly #keptMs: number;
+  readonly #clock: Pick<Clock, "after">;
+  #ahead: Ahead | null = null;
+
+  constructor(connect: Connect<Options>, keptMs: number, clock: Pick<Clock, "after">) {
+    this.#connect = connect;
+    this.#keptMs = keptMs;
+    this.#clock = clock;
+  }
+
+  /** Opens a connection, unless one is ready. If that fails, the request tries again by itself. */
+  prepare(target: Options): void {
+    if (this.#ahead !== null) return;
+    const one: Ahead = { socket: null, waiting: null, takeBack: () => undefined };
+    one.takeBack = this.#clock.after(this.#keptMs, () => this.#forget(one));
+    this.#ahead = one;
+    this.#connect(target, (...outcome) => {
+      const [error, socket] = outcome;
+      if (one.waiting !== null) one.waiting(...outcome);
+      else if (error !== null) this.#forget(one);
+      else if (this.#ahead !== one) socket.destroy();
+      else this.#keep(one, socket);
+    });
+  }
+
+  /** Gives the connection that is ready, or opens one. */
+  readonly connect: Connect<Options> = (target, done) => {
+    const one = this.#ahead;
+    if (one === null) {
+      this.#connect(target, done);
+      return;
+    }
+    this.#ahead = null;
+    one.takeBack();
+    const { socket } = one;
+    if (socket === null) one.waiting = done;
+    else {
+      socket.removeAllListeners("readable").removeAllListeners("close");
+      // Undici expects the answer after its call.
+      queueMicrotask(() => done(null, socket));
+    }
+  };
+
+  /** Closes the connection that is ready. */
+  drop(): void {
+    if (this.#ahead !== null) this.#forget(this.#ahead);
+  }
+
+  #keep(one: Ahead, socket: Socket): void {
+    one.socket = socket;
+    const end = () => this.#forget(one);
+    socket.on("error", ignored).on("close", end).on("readable", end);
+  }
+
+  #forget(one: Ahead): void {
+    if (this.#ahead === one) this.#ahead = null;
+    one.takeBack();
+    one.socket?.destroy();
+  }
+}

@@ -97,6 +97,7 @@ export abstract class PlayedWorld {
     return {
       ...{ url, semaphore: new Semaphore(concurrency), deadlineMs: () => timeouts.control },
       exchange: (call, headers) => this.#exchange(host, call, headers),
+      preparePost: () => undefined,
       close: () => Promise.resolve(),
     };
   };

@@ -222,6 +222,7 @@ export const wayOver =
       semaphore: new Semaphore(concurrency),
       exchange: (call, headers) => wire.exchange(host, call, headers, clock, deadlineMs(call)),
       deadlineMs,
+      preparePost: () => undefined,
       close: () => Promise.resolve(),
     };
   };
