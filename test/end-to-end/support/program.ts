@@ -1,12 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { resolve } from "node:path";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { endsWithThisProcess } from "../../support/at-exit.js";
 
 /* The built program as a user starts it: a process of its own, of which only exit code, stdout and stderr are known. */
 
 /** `dist/main.js`, or the file that GREENHOUSE2MQTT_DIST names. */
 export const programFile = resolve(process.env["GREENHOUSE2MQTT_DIST"] ?? "dist/main.js");
+
+/** Compiled code, which Node 22 and later keep there; in the home folder it would stand among the files under test. */
+const cacheFolder = join(tmpdir(), "greenhouse2mqtt-compiled");
 
 /** Its modules, each in a file of its own (`npm run build:modules`), for processes that need one of them alone. */
 export const modulesFolder = resolve("dist-modules");
@@ -50,7 +54,12 @@ export function startProgram(args: readonly string[], options: ProgramOptions): 
   ];
   const child = spawn(command, words, {
     cwd: options.folder,
-    env: { PATH: process.env["PATH"] ?? "", HOME: options.folder, ...options.env },
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      HOME: options.folder,
+      XDG_CACHE_HOME: cacheFolder,
+      ...options.env,
+    },
     stdio: ["pipe", "pipe", "pipe"],
   });
   endsWithThisProcess(child);
