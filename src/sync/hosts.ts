@@ -52,6 +52,11 @@ function platformState(
   return isGone(business, now) || isPart || stretched ? "degraded" : "online";
 }
 
+/** Ms from the instant of judging until the first time that comes after it; Infinity for none. */
+function untilNextMs(times: readonly number[], judgedAt: number): number {
+  return Math.min(...times.flatMap((at) => (at > judgedAt ? at - judgedAt : [])));
+}
+
 type StateListener = (state: PlatformState) => void;
 type ReachListener = (reachable: boolean, answers: boolean) => void;
 type HostListener = (host: PlatformHost, reachable: boolean) => void;
@@ -167,8 +172,7 @@ export class PlatformWatch {
       const patient = [realtime.failingSince, business.failingSince, startedAt].flatMap((since) =>
         since === null ? [] : since + patienceMs,
       );
-      const left = [...patient, ...this.#givesWay()].flatMap((at) => (at > now ? at - now : []));
-      await this.#rest.for(Math.min(...left), signal);
+      await this.#rest.for(untilNextMs([...patient, ...this.#givesWay()], now), signal);
     }
   }
 

@@ -213,6 +213,14 @@ const sending: Readonly<Record<string, PlantedBug>> = {
     }`,
     breaks: ["S1", "S7"],
   },
+  a_time_between_two_readings_is_missed: {
+    seam: "sync/hosts#untilNextMs",
+    plant: `(original) => (times, judgedAt) => {
+      const at = judgedAt + 0.3;
+      return original(times.filter((one) => one > at), judgedAt);
+    }`,
+    tests: "test/sync/platform-watch.test.ts",
+  },
   second_post_without_read: {
     seam: "commands/sending#secondPost",
     plant: secondPostWhere("raw === null"),
