@@ -99,11 +99,16 @@ const cut = (name: string): string =>
     .slice(0, longestName)
     .join("");
 
+/** The id that the embedded broker makes for a client without one. It is new with each connection and names nobody. */
+const idOfNobody = /^aedes_[0-9a-f-]{36}$/;
+
 /** The sender's name, as far as the bridge knows it. */
 function senderIn(via: Via): string {
   if (typeof via === "string") return via;
   const { user, client, ...others } = via ?? {};
-  return [user, client, ...Object.values(others)].find((one) => typeof one === "string") ?? "?";
+  const names = [user, client, ...Object.values(others)].filter((one) => typeof one === "string");
+  const [name = "?"] = names;
+  return idOfNobody.test(name) ? "MQTT" : name;
 }
 
 /** Families whose minutes the message lists. Fans are left out, as they run all day. */
@@ -184,7 +189,7 @@ function minutesLine(
     if (runTime === undefined || !families.has(kindRows[settings.kind].family)) return [];
     const before = book.onBefore[`${info.id}/${settings.id}`] ?? runTime.on_s;
     const minutes = Math.round((runTime.on_s - before) / 60);
-    return minutes > 0 ? [{ minutes, said: row`${ownNameOf(settings)} ${msg`${minutes} min`}` }] : [];
+    return minutes > 0 ? [{ minutes, said: row`${ownNameOf(settings)} (${msg`${minutes} min`})` }] : [];
   });
   const most = running.toSorted((one, other) => other.minutes - one.minutes).map(({ said }) => said);
   const rest = most.length > mostRunning ? [`+${most.length - mostRunning}`] : [];

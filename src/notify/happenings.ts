@@ -4,6 +4,7 @@ import { amountText } from "../greenhouse/alarms.js";
 import type { ReadingFact } from "../greenhouse/limits.js";
 import { commandText, namedIn, readOnlyText, settingsText, weatherName } from "../greenhouse/wording.js";
 import { type Message, phoneText, type Wording } from "./message.js";
+import { fieldsOf } from "../runtime/objects.js";
 
 /*
  * What a way may ask for beside alarms: moves by guards, commands that ended badly, locks and settings by people.
@@ -70,7 +71,7 @@ type BadOutcome = (typeof badOutcomes)[number];
 /** Whether a value from disk is a happening. */
 export function isHappening(value: unknown): value is Happening {
   if (typeof value !== "object" || value === null) return false;
-  const { of, at, what, measure, command, ...about } = value as Readonly<Record<string, unknown>>;
+  const { of, at, what, measure, command, ...about } = fieldsOf(value);
   const texts = (...keys: readonly string[]) => keys.every((key) => typeof about[key] === "string");
   if (typeof at !== "number") return false;
   if (of === "people" && what === "settings") return texts("keys");
@@ -147,7 +148,9 @@ function keyOf(one: Happening): string {
     case "commands":
       return JSON.stringify(["commands", one.controller, one.actuator, one.command, one.outcome]);
     case "people":
-      return JSON.stringify("actuator" in one ? ["people", one.what, one.by] : ["people", { ...one, at: 0 }]);
+      return JSON.stringify(
+        "actuator" in one ? ["people", one.what, one.by, one.reason] : ["people", { ...one, at: 0 }],
+      );
   }
 }
 
@@ -170,10 +173,12 @@ function lineOf(group: readonly Happening[], wording: Wording): Text {
   return msg`${why}: ${what} ${doneOf(first.command)}`;
 }
 
-function lockText(locked: Text, { what, by }: Extract<OfActuator, { of: "people" }>): Text {
+function lockText(locked: Text, { what, by, reason }: Extract<OfActuator, { of: "people" }>): Text {
   switch (what) {
-    case "locked":
-      return msg`${locked} locked by ${by}`;
+    case "locked": {
+      const said = msg`${locked} locked by ${by}`;
+      return reason ? msg`${said}: ${reason}` : said;
+    }
     case "unlocked":
       return msg`${locked} unlocked by ${by}`;
     case "ran_out":

@@ -74,7 +74,7 @@ describe("the message of a day", () => {
     expect(text.split("\n")).toEqual([
       "Nothing is wrong.",
       "East: Air temperature 4.2…27.1 °C, now 27.1 °C",
-      "  Water: Bed 1 42 min",
+      "  Water: Bed 1 (42 min)",
       "Guards: wind (east / roof 2×, west / roof)",
       "Moved by: anna (east / roof)",
       "From 1970-01-01 00:00 to 1970-01-01 00:00.",
@@ -98,6 +98,15 @@ describe("the message of a day", () => {
     ["its way in", moves([[null, "east/roof", "mqtt"]]), "mqtt (east / roof)"],
     ["its user", moves([[null, "east/roof", { client: "c1", user: "hmi" }]]), "hmi (east / roof)"],
     ["its client", moves([[null, "east/roof", { client: "c1", user: null }]]), "c1 (east / roof)"],
+    [
+      "MQTT, where each connection has another id",
+      moves(
+        ["aeecbe9e-7689-4879-bcdb-398c69976ad8", "548d5888-8fd2-4ea1-a9cd-55f5cd1ddcc8"].map(
+          (id) => [null, "east/roof", { client: `aedes_${id}`, user: null }] as const,
+        ),
+      ),
+      "MQTT (east / roof 2×)",
+    ],
     ["nothing that is known", moves([[null, "east/roof", null]]), "? (east / roof)"],
     [
       "what it moved most, and the rest as a number",
@@ -144,7 +153,7 @@ describe("the message of a day", () => {
     const book = withReadings(newDay(0), valves(0), kinds);
     const { text } = dailyMessage({ book, houses: [valves(60)], kinds, alarms: [] }, 0, wording("en"));
     expect(text).toContain(
-      "  Water: Bed 8 8 min, Bed 7 7 min, Bed 6 6 min, Bed 5 5 min, Bed 4 4 min, Bed 3 3 min, +2\n",
+      "  Water: Bed 8 (8 min), Bed 7 (7 min), Bed 6 (6 min), Bed 5 (5 min), Bed 4 (4 min), Bed 3 (3 min), +2\n",
     );
   });
 
@@ -166,8 +175,8 @@ describe("the message of a day", () => {
       wording("en"),
     );
     expect(text.split("\n").slice(2, 4)).toEqual([
-      "  Water: irrigation 50 min",
-      "  Run time: light 30 min, co2_supply 20 min, heating_blower 10 min",
+      "  Water: irrigation (50 min)",
+      "  Run time: light (30 min), co2_supply (20 min), heating_blower (10 min)",
     ]);
   });
 

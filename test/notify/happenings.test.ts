@@ -94,19 +94,19 @@ describe("what happened, as one message", () => {
       "of settings that somebody changed",
       [{ of: "people", what: "settings", at: 0, by: "anna", keys: "polling.readings" }],
       "anna changed the settings: polling.readings",
-      "anna 修改了设置：polling.readings",
+      "anna修改了设置：polling.readings",
     ],
     [
       "of who made the bridge read-only, where that is not known too",
       [{ of: "people", what: "read_only", at: 0, by: null, isReadOnly: true }],
       "Somebody made the bridge read-only for this run: every command is refused.",
-      "有人 已把网桥设为只读（仅本次运行）：所有命令都被拒绝。",
+      "有人已把网桥设为只读（仅本次运行）：所有命令都被拒绝。",
     ],
     [
       "of who let commands pass",
       [{ of: "people", what: "read_only", at: 0, by: "anna", isReadOnly: false }],
       "anna let commands pass for this run; commands.read_only counts again after a restart.",
-      "anna 已允许命令（仅本次运行）；重启后仍以 commands.read_only 为准。",
+      "anna已允许命令（仅本次运行）；重启后仍以 commands.read_only 为准。",
     ],
     [
       "of a whole house that somebody locked",
@@ -115,7 +115,13 @@ describe("what happened, as one message", () => {
         { ...skylight("1", "right"), of: "people", what: "locked", by: "anna", reason: null },
       ],
       "House 1: 2 windows locked by anna",
-      "House 1：2 扇窗 已被 anna 锁定",
+      "House 1：2 扇窗已被 anna 锁定",
+    ],
+    [
+      "of a lock with its reason, as who stands in the house must be known",
+      [{ ...skylight("1", "left"), of: "people", what: "locked", by: "ben", reason: "on the roof" }],
+      "House 1 / left locked by ben: on the roof",
+      "House 1 / left已被 ben 锁定：on the roof",
     ],
     [
       "of a lock that has run out",
