@@ -154,7 +154,7 @@ function newsLogger(
   { log, foundLevel = "info", clock, onEvent }: Pick<MirrorParts, "log" | "foundLevel" | "clock" | "onEvent">,
   store: GreenhouseStore,
 ): (news: InventoryNews) => void {
-  const logCounts = countsLogger(store, log);
+  const logCounts = countsLogger(store, log, clock);
   return (news) => {
     if (news.type === "listed") logCounts();
     if (news.type === "account_empty")
@@ -170,16 +170,32 @@ function newsLogger(
 const accountEmpty =
   "The platform lists no controllers at all; nothing is removed. Check the account and the rights of its token.";
 
-/** Logs the number of mirrored things after a list changed it, as large sites have too many for a line each. */
-export function countsLogger(store: Pick<GreenhouseStore, "controllers">, log: Logger): () => void {
+/** The lists of a start come one by one within this time. */
+const listsMs = 1_000;
+
+/**
+ * Logs the number of mirrored things soon after lists changed it: once for the lists of a start, and not a line for
+ * each thing, as large sites have too many.
+ */
+export function countsLogger(
+  store: Pick<GreenhouseStore, "controllers">,
+  log: Logger,
+  clock: Pick<Clock, "after">,
+): () => void {
   let logged = "";
-  return () => {
+  let isDue = false;
+  const tell = () => {
+    isDue = false;
     const controllers = [...store.controllers()];
     const actuators = controllers.reduce((sum, one) => sum + one.actuators.size, 0);
     const counts = `${countOf(controllers.length, "controller")} with ${countOf(actuators, "actuator")}`;
     if (counts === logged) return;
     logged = counts;
     log.info({ controllers: controllers.length, actuators }, `mirroring ${counts}`);
+  };
+  return () => {
+    if (!isDue) clock.after(listsMs, tell);
+    isDue = true;
   };
 }
 

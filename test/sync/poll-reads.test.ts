@@ -408,17 +408,23 @@ it("an address that no group lists is told once, with its actuator and what to d
   );
 });
 
-it("the log says at info how much is mirrored, once, and again where a list has changed that", () => {
+it("the log says at info how much is mirrored, once for all lists of a start, and again where a list has changed that", async () => {
   const { lines, log } = logged();
+  const clock = new VirtualClock();
   const mirrored = [controller(controllerSettings({ actuators: [actuator()] }))];
-  const logCounts = countsLogger({ controllers: () => mirrored }, log);
-  logCounts();
-  logCounts();
+  const onList = countsLogger({ controllers: () => mirrored }, log, clock);
+  onList();
   mirrored.push(controller(controllerSettings({ code: "GH-0002" })));
-  logCounts();
+  onList();
+  await clock.advance(minute);
+  onList();
+  await clock.advance(minute);
+  mirrored.push(controller(controllerSettings({ code: "GH-0003" })));
+  onList();
+  await clock.advance(minute);
   expect(lines).toMatchObject([
-    { level: 30, controllers: 1, actuators: 1, msg: "mirroring 1 controller with 1 actuator" },
     { level: 30, controllers: 2, actuators: 1, msg: "mirroring 2 controllers with 1 actuator" },
+    { level: 30, controllers: 3, actuators: 1, msg: "mirroring 3 controllers with 1 actuator" },
   ]);
 });
 
