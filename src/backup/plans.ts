@@ -74,7 +74,9 @@ export function fleetPlan(
 ): Plan {
   const { file, accounts, dataDir } = places;
   const names = accountsIn(files);
-  const folders = new Map([dataDir, ...names.map(places.dataDirOf)].map((path) => [path, [] as string[]]));
+  const folders = new Map<string, string[]>(
+    [dataDir, ...names.map(places.dataDirOf)].map((path) => [path, []]),
+  );
   const data = [
     ...filesUnder(files, "data", dataDir, true),
     ...names.flatMap((name) => [...filesUnder(files, `data/${name}`, places.dataDirOf(name))]),

@@ -6,6 +6,7 @@ import { parameterPath, readWanted, vocabulary, type Wanted } from "../greenhous
 import { isLookedAtTwice, isModeUnread, proofAddress } from "../greenhouse/readings.js";
 import type { ActuatorSettings, ParameterSettings } from "../greenhouse/settings.js";
 import { type Operation, operations, requestPath } from "../platform/operations.js";
+import type { ShapeSettings } from "../platform/settings.js";
 import { nearest } from "../runtime/similar-words.js";
 import { mirrorSettings } from "../sync/settings.js";
 import { type CommandFailure, usageFailure } from "../runtime/ending.js";
@@ -62,11 +63,14 @@ interface Asking {
   readonly get: (operation: Operation, query: Readonly<Record<string, string>>) => string;
 }
 
-const asking = ({ platform: { shapes } }: Configuration, code: string): Asking => ({
-  code,
-  get: (operation, query) =>
-    `${operation.method} ${requestPath(operation, { deviceCode: code, ...query }, shapes[operation.name as keyof typeof shapes])}`,
-});
+function asking({ platform }: Configuration, code: string): Asking {
+  const shapes: ShapeSettings = platform.shapes;
+  return {
+    code,
+    get: (operation, query) =>
+      `${operation.method} ${requestPath(operation, { deviceCode: code, ...query }, shapes[operation.name])}`,
+  };
+}
 
 function aboutActuator(
   settings: ActuatorSettings,

@@ -68,8 +68,7 @@ async function readFiles(
   const files = await loadFleet(file, { env, dataDir, inForce });
   sayProblems(files, { out: (text) => err.write(text), tell: speech.tell });
   if (files.fleet === null || logLevel === undefined) return files;
-  const level = logLevel as FleetSettings["log"]["level"];
-  return { ...files, ...withLevel(level, files.fleet, files.accounts) };
+  return { ...files, ...withLevel(logLevel, files.fleet, files.accounts) };
 }
 
 /** The level of the command line overrides those of all files. */

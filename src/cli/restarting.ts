@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { exitOf } from "../runtime/ending.js";
 import { ignored, nullIfFailed } from "../runtime/failures.js";
 import { readText } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
@@ -75,7 +75,12 @@ async function isOfUnit(
 
 /** Whether the unit starts again after the exit code of a restart, which is that of a failure. */
 function startsAgain(said: string, pid: number): boolean {
-  const facts = new Map(said.split("\n").map((line) => line.split("=", 2) as [string, string]));
+  const facts = new Map(
+    said.split("\n").map((line) => {
+      const [name = "", value = ""] = line.split("=", 2);
+      return [name, value] as const;
+    }),
+  );
   return (
     facts.get("MainPID") === String(pid) && ["always", "on-failure"].includes(facts.get("Restart") ?? "")
   );
@@ -99,7 +104,7 @@ async function askedOfSystemd({ name, isOfUser }: Unit): Promise<string | null> 
   const child = spawn("systemctl", words, { stdio: ["ignore", "pipe", "ignore"], timeout: answerMs });
   let said = "";
   child.stdout.on("data", (text: Buffer) => (said += text.toString("utf8")));
-  const code = await once(child, "close").then(([one]) => one as unknown, nullIfFailed);
+  const code = await exitOf(child).catch(nullIfFailed);
   return code === 0 ? said : null;
 }
 

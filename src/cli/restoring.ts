@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { randomBytes } from "node:crypto";
 import { open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { BackupEnd, RestoreAccount } from "../page/settings-source.js";
+import { exitOf } from "../runtime/ending.js";
 import { ignored } from "../runtime/failures.js";
 import { type Clock, TooLate, within } from "../runtime/clock.js";
 import type { FleetSettings } from "../config/fleet.js";
@@ -148,7 +148,7 @@ async function restoredBy(
   child.stderr.on("data", (text: Buffer) => (said.err = `${said.err}${text.toString("utf8")}`.slice(-2_000)));
   child.stdin.on("error", ignored);
   child.stdin.end(`${password ?? ""}\n`);
-  const [code] = (await once(child, "close")) as [number | null];
+  const code = await exitOf(child);
   const lines = said.out.trim().split("\n");
   return code === 0 ? { lines } : { wrong: said.err.trim() || `the restore ended with ${String(code)}` };
 }

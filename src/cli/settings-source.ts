@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { backupName } from "../backup/backup-name.js";
+import { exitOf } from "../runtime/ending.js";
 import { ignored } from "../runtime/failures.js";
 import type { ConfigurationResult, ReadFile } from "../config/load.js";
 import type { Saver, SettingsSource } from "../page/settings-source.js";
@@ -167,7 +167,7 @@ async function* backupBy(
   const child = spawn(process.execPath, [process.argv[1] ?? "", ...given], {
     ...{ signal, env: { ...process.env, LC_ALL: language } },
   });
-  const ended = once(child, "close") as Promise<[number | null]>;
+  const ended = exitOf(child);
   ended.catch(ignored);
   let said = "";
   child.stderr.on("data", (text: Buffer) => (said = `${said}${text.toString("utf8")}`.slice(-2_000)));
@@ -184,7 +184,7 @@ async function* backupBy(
       child.stdout.destroy();
     }
   }
-  const [code] = await within(clock, longestPauseMs, () => ended, signal);
+  const code = await within(clock, longestPauseMs, () => ended, signal);
   if (code !== 0) throw new Error(said.trim() || `the backup ended with ${String(code)}`);
 }
 
@@ -204,18 +204,21 @@ async function readDocument(
   facts: Pick<ProgramFacts, "can_restart" | "newer" | "of_fleet">,
 ): Promise<SettingsDocument> {
   const { notWritable, given, ...rest } = await settings.settings();
-  const shown = Object.entries(given).map(([key, { value, from, name, line, isSecret }]) => [
-    key,
-    {
-      ...{ from, line },
-      ...(value !== undefined && { value }),
-      ...(name !== undefined && { name }),
-      ...(isSecret && { isSecret }),
-    },
-  ]);
+  const shown = Object.entries(given).map(
+    ([key, { value, from, name, line, isSecret }]) =>
+      [
+        key,
+        {
+          ...{ from, line },
+          ...(value !== undefined && { value }),
+          ...(name !== undefined && { name }),
+          ...(isSecret && { isSecret }),
+        },
+      ] as const,
+  );
   return {
     ...rest,
-    given: Object.fromEntries(shown) as SettingsDocument["given"],
+    given: Object.fromEntries(shown),
     not_writable: notWritable,
     keys: schemaTree(),
     returned,

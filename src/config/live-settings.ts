@@ -249,7 +249,7 @@ export function waitingKeys(
 }
 
 /** A user may choose a name that every object inherits. */
-const ownOf = (section: Readonly<Record<string, unknown>>, name: string): unknown =>
+const ownOf = <Value>(section: Readonly<Record<string, Value>>, name: string): Value | undefined =>
   Object.hasOwn(section, name) ? section[name] : undefined;
 
 function taking(before: unknown, next: unknown, path: Path): unknown {
@@ -278,7 +278,7 @@ function alike(
 
 function withSensorsOf(one: Configuration, other: Configuration, knows: KnowsSensor): Configuration {
   const more = Object.entries(knows === knowsNone ? {} : one.controllers).flatMap(([code, controller]) => {
-    const { sensors = {} } = (ownOf(other.controllers, code) ?? {}) as Partial<typeof controller>;
+    const sensors = ownOf(other.controllers, code)?.sensors ?? {};
     const missing = Object.entries(sensors).filter(
       ([id, { from }]) => !Object.hasOwn(controller.sensors, id) && knows(code, id, from),
     );

@@ -498,14 +498,16 @@ export class GroupService implements CommandListener {
     this.#shown.set(group.id, state);
     const { retained, topics } = this.#core;
     const topic = topics.group(group.id);
-    const members = group.members.map((member) => [memberName(member), shownState(this.#actuator(member))]);
+    const members = group.members.map(
+      (member) => [memberName(member), shownState(this.#actuator(member))] as const,
+    );
     const said = [
       [topic.position, state.position === null ? "" : String(state.position)],
       [topic.state, state.state],
     ] as const;
     const quality = [topic.quality, state.quality] as const;
     const isUsable = state.quality === "good" || state.quality === "uncertain";
-    const document = { name: group.name, ...state, members: Object.fromEntries(members) as unknown };
+    const document = { name: group.name, ...state, members: Object.fromEntries(members) };
     // A reader must never see a bad new value with the old good quality, nor a good quality with the old bad value.
     for (const [at, text] of isUsable ? [...said, quality] : [quality, ...said]) retained.wanted(at, text);
     retained.wanted(topic.json, JSON.stringify(document));

@@ -16,11 +16,11 @@ function houseIn(payload: string, baseTopic: string): AnnouncedHouse | null {
   if (code === null) return null;
   const { device, components } = record(JSON.parse(payload));
   const { name } = record(device);
-  const entities = Object.entries(record(components)).map(([key, one]) => [key, record(one)]);
+  const entities = Object.entries(record(components)).map(([key, one]) => [key, record(one)] as const);
   return {
     code,
     name: typeof name === "string" ? name : code,
-    components: Object.fromEntries(entities) as AnnouncedHouse["components"],
+    components: Object.fromEntries(entities),
   };
 }
 

@@ -1,5 +1,6 @@
 import { word } from "../language/text.js";
 import type { Tell } from "../language/words.js";
+import { keysOf } from "../runtime/objects.js";
 
 /*
  * Makes a Home Assistant dashboard from the announcements: a view of all houses, then one for each house, in sections
@@ -134,8 +135,7 @@ const mostKeys = 4;
 
 function houseView(house: AnnouncedHouse, path: string, told: Told): Fields {
   const all = entitiesOf(house);
-  const order = Object.keys(headings) as readonly Heading[];
-  const sections = order.flatMap((heading) => {
+  const sections = keysOf(headings).flatMap((heading) => {
     const own = all.filter((one) => headingOf(one, all) === heading);
     return own.length === 0 ? [] : [section(told(heading), icons[heading], own.map(tile))];
   });

@@ -7,6 +7,7 @@ import { longestMessage, localTime, type Table, textTable } from "../runtime/tex
 import { csvText } from "../runtime/csv.js";
 import type { JournalRecord } from "./records.js";
 import type { Happened, TimelineEntry } from "./timeline.js";
+import { byKey, keysOf } from "../runtime/objects.js";
 
 type Entry = JournalRecord | Happened;
 
@@ -126,10 +127,8 @@ export function journalTable(
 ): Table<Entry> {
   const shown = columns.map((column) => ({ ...column, title: tell(column.title) }));
   const row = (record: Entry) => {
-    const cells = Object.entries(rowOf(record, timeZone)).map(
-      ([field, text]) => [field, tell(text)] as const,
-    );
-    return Object.fromEntries(cells) as Readonly<Record<keyof Row, string>>;
+    const cells = rowOf(record, timeZone);
+    return byKey(keysOf(cells), (field) => tell(cells[field]));
   };
   return textTable(shown, records, row, grows);
 }

@@ -5,6 +5,7 @@ import { msg } from "../language/text.js";
 import { systemClock } from "../runtime/clock.js";
 import { testOnce } from "./notify.js";
 import type { keys } from "./section.js";
+import { fieldsOf } from "../runtime/objects.js";
 
 /* The command `notify`: sends a test through each way without a bridge, or asks for the daily message. */
 
@@ -23,7 +24,7 @@ export async function notify(call: Call): Promise<void> {
 /** Asks the running bridge for the daily message, sent or only printed. */
 async function tellDay({ options, request, out, isTerminal }: Call): Promise<void> {
   const data = await request("notify_daily", { print: options["print"] === true });
-  const { title, text } = { title: "", text: "", ...Object(data) } as Readonly<Record<string, unknown>>;
+  const { title = "", text = "" } = fieldsOf(data);
   out(isTerminal ? `${String(title)}\n${String(text)}\n` : `${JSON.stringify(data)}\n`);
 }
 

@@ -39,6 +39,7 @@ import {
 import { type Sender, senderOf } from "./send.js";
 import type { NotifySettings, WaySettings } from "./section.js";
 import { messengersOf } from "./services.js";
+import { fieldsOf } from "../runtime/objects.js";
 
 /*
  * Sends alarms to people who do not look at the page. It reads the alarms in a loop of its own: nothing waits for it,
@@ -229,9 +230,9 @@ const keptOf = ({ told, digest, trouble, outage, owed, queue, happened, dailyOn 
 });
 
 function outageIn(kept: unknown): Outage | null {
-  const { since, until, hasGaps, came } = { ...Object(kept) } as Readonly<Record<keyof Outage, unknown>>;
+  const { since, until, hasGaps, came } = fieldsOf(kept);
   if (typeof since !== "number") return null;
-  const entries = Object.entries({ ...Object(came) } as object);
+  const entries = Object.entries(fieldsOf(came));
   const end = typeof until === "number" ? until : null;
   return { since, until: end, ...(hasGaps === true && { hasGaps }), came: new Map(entries.filter(isCame)) };
 }
@@ -369,7 +370,7 @@ export class Notifier {
   #restore(text: string | null): void {
     const kept: unknown = text === null ? {} : JSON.parse(text);
     for (const way of this.#ways) {
-      const own = { ...Object(Reflect.get(Object(kept), way.name)) } as Readonly<Record<string, unknown>>;
+      const own = fieldsOf(Reflect.get(Object(kept), way.name));
       way.told = new Map(Object.entries(own).filter((entry): entry is [string, Told] => isTold(entry[1])));
       const problem: unknown = Reflect.get(Object(own["trouble"]), way.digest);
       if (typeof problem === "string") way.trouble = { failures: 1, notBefore: -Infinity, problem };

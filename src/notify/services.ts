@@ -6,6 +6,7 @@ import { smtp } from "./services/smtp.js";
 import { telegram } from "./services/telegram.js";
 import { webhook } from "./services/webhook.js";
 import { wecom } from "./services/wecom.js";
+import { keysOf } from "../runtime/objects.js";
 
 /** Every service by its key, in the order of the example file. All lists of services derive from this table. */
 export const services = { ntfy, telegram, wecom, dingtalk, webhook, smtp } satisfies Record<string, Service>;
@@ -15,7 +16,7 @@ export type ServiceName = keyof Services;
 type Keys = { readonly [Name in ServiceName]: Services[Name]["key"] };
 type Sections = { readonly [Name in ServiceName]?: Parsed<Services[Name]["key"]> };
 
-export const serviceNames = Object.keys(services) as readonly ServiceName[];
+export const serviceNames = keysOf(services);
 
 /** The keys of a way, one for each service. */
 export const serviceKeys = Object.fromEntries(

@@ -5,7 +5,7 @@ import { address, bridge, post, request, useAnswer } from "./live.js";
 import { Acting, Alert, Asking, Button } from "./inputs.js";
 import { Age, Code, Head, Listed, Loading, save, Says, Section, Told } from "./parts.js";
 import { errorSentence, type Finding, findingText, type Sentence, topicText } from "./sentences.js";
-import type { ApiError, SeenAddresses } from "./protocol.js";
+import type { ApiError, SeenAddresses, SettingsAttempt } from "./protocol.js";
 import { language, lengthText, numberText, t, codeText, type Word } from "./words.js";
 
 type Fact = string | number | null | undefined;
@@ -93,10 +93,17 @@ const unreadable = ({ operation, problem, count }: Unreadable) => (
   </>
 );
 
+/** What each line of an answer is. */
+interface Lines {
+  readonly "api/doctor": Finding;
+  readonly "api/discover": DiscoverStep;
+  readonly "api/settings/try": SettingsAttempt;
+}
+
 /** Reads the lines of an answer as they come. Returns why there are none; null if they came. */
-export async function follow(
-  path: string,
-  each: (line: unknown) => void,
+export async function follow<Path extends keyof Lines>(
+  path: Path,
+  each: (line: Lines[Path]) => void,
   fields: object = {},
 ): Promise<Sentence | null> {
   const headers = { "content-type": "application/json" };
@@ -108,7 +115,7 @@ export async function follow(
   for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
     const lines = `${rest}${part.value}`.split("\n");
     rest = lines.pop() ?? "";
-    for (const line of lines) each(JSON.parse(line));
+    for (const line of lines) each(JSON.parse(line) as Lines[Path]);
   }
   return null;
 }
@@ -140,7 +147,7 @@ function Doctor() {
   const run = async () => {
     findings.value = [];
     said.value = null;
-    const told = follow("api/doctor", (line) => (findings.value = [...findings.value, line as Finding]));
+    const told = follow("api/doctor", (line) => (findings.value = [...findings.value, line]));
     said.value = await told.catch(nullIfFailed);
   };
   return (
@@ -225,9 +232,7 @@ function Discover() {
   const said = useSignal<Sentence | null>(null);
   const run = async () => {
     step.value = {};
-    said.value = await follow("api/discover", (line) => (step.value = line as DiscoverStep)).catch(
-      () => null,
-    );
+    said.value = await follow("api/discover", (line) => (step.value = line)).catch(() => null);
   };
   const { done, total, yaml, notes = [], problem } = step.value;
   return (

@@ -38,7 +38,7 @@ async function tryOut(): Promise<void> {
   const own = ofNow.value;
   attempts.value = [];
   isTrying.value = true;
-  const add = (line: unknown) => (attempts.value = [...attempts.value, line as SettingsAttempt]);
+  const add = (line: SettingsAttempt) => (attempts.value = [...attempts.value, line]);
   const why = await follow("api/settings/try", add, wanted.value)
     .catch((): Sentence => ({ text: t("not_sent") }))
     .finally(() => (isTrying.value = false));
@@ -128,13 +128,13 @@ export function FoundThings() {
   const failed = useSignal<Sentence | null>(null);
   const search = async () => {
     step.value = {};
-    failed.value = await follow("api/discover", (line) => (step.value = line as DiscoverStep)).catch(
-      (): Sentence => ({ text: t("not_sent") }),
-    );
+    failed.value = await follow("api/discover", (line) => (step.value = line)).catch((): Sentence => ({
+      text: t("not_sent"),
+    }));
   };
   const { done, total, changes, notes = [], problem } = step.value;
   const things = changes === undefined ? [] : thingsIn(changes).filter(({ key }) => !isThere(key));
-  const all = Object.assign({}, ...things.map(({ found }) => found)) as Draft;
+  const all = things.reduce<Draft>((before, { found }) => ({ ...before, ...found }), {});
   return (
     <details>
       <summary>{s("found")}</summary>

@@ -6,6 +6,7 @@ import { type Clock, every, within } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { localText, type ZoneOffset, zoneOffset } from "../runtime/zone.js";
 import type { GreenhouseStore } from "../sync/store.js";
+import { fieldsOf } from "../runtime/objects.js";
 
 /*
  * Counts how long an actuator was on: the time between two good reads that both say on. Unobserved time does not count.
@@ -109,7 +110,7 @@ export class RunTimes {
       const kept: unknown = JSON.parse(
         (await within(this.#clock, longestReadMs, () => this.#memory.read())) ?? "{}",
       );
-      for (const [key, one] of Object.entries({ ...Object(kept) } as object))
+      for (const [key, one] of Object.entries(fieldsOf(kept)))
         // Time between runs does not count.
         if (isCounting(one)) this.#counted.set(key, { ...one, last: null });
     } catch (problem) {

@@ -1,4 +1,5 @@
 import { type Text, TextError } from "../language/text.js";
+import type { ChildProcess } from "node:child_process";
 import { type Clock, systemClock } from "./clock.js";
 
 export const exitCodes = { done: 0, failed: 1, usage: 2, notConfirmed: 3 } as const;
@@ -42,6 +43,13 @@ export function exitCodeOf(error: unknown): number | null {
   if (error instanceof CommandFailure) return error.exitCode;
   return error instanceof Error ? (endings[error.name] ?? null) : null;
 }
+
+/** The exit code of a process that was started, once its streams are closed; null if a signal ended it. */
+export const exitOf = (child: Pick<ChildProcess, "once">): Promise<number | null> =>
+  new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  });
 
 /** The members of `process` that are needed to end it. */
 interface EndingProcess {

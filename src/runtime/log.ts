@@ -10,6 +10,7 @@ import { type LogLevel, logLevels } from "./log-levels.js";
 import { inert } from "./plain-text.js";
 import { linesWithoutSecrets } from "./redaction.js";
 import { readableStack } from "./stack-trace.js";
+import { fieldsOf } from "./objects.js";
 
 /** The logger for every part: pino's levels, without its configuration. */
 export type Logger = Pick<PinoLogger, LogLevel>;
@@ -64,7 +65,7 @@ function partsOf(line: string) {
     return null;
   }
   if (typeof record !== "object" || record === null) return null;
-  const { level, time, msg, ...facts } = record as Record<string, unknown>;
+  const { level, time, msg, ...facts } = fieldsOf(record);
   return {
     severity: typeof level === "number" ? level : 30,
     at: typeof time === "string" ? time : "",

@@ -33,6 +33,7 @@ import { isTextAt } from "./schema-at.js";
 import { namesIn, nodesOf, secretsApart } from "./secrets.js";
 import type { Written } from "./value-text.js";
 import { formerFolder, keepFormer, NotWritten, writeText, writingProblem } from "./write.js";
+import { fieldsOf } from "../runtime/objects.js";
 
 /* Reads and changes the file of a configuration and its file of secrets, for everyone who does not use an editor. */
 
@@ -515,7 +516,7 @@ function writtenOf(value: unknown): Written | null {
     return items.length < value.length ? null : items;
   }
   const entries: [string, Written][] = [];
-  for (const [key, inner] of Object.entries(value) as [string, unknown][]) {
+  for (const [key, inner] of Object.entries(fieldsOf(value))) {
     if (inner === null || inner === undefined) continue;
     const held = writtenOf(inner);
     if (held === null || key === "__proto__") return null;
@@ -537,7 +538,7 @@ async function withHashes(value: Written, path: Path): Promise<Hashed> {
   }
   if (typeof value !== "object" || "tag" in value) return { value };
   const entries: [string, Written][] = [];
-  for (const [key, inner] of Object.entries<Written>(value as Readonly<Record<string, Written>>)) {
+  for (const [key, inner] of Object.entries<Written>(value)) {
     const hashed = await withHashes(inner, [...path, Array.isArray(value) ? Number(key) : key]);
     if ("weakness" in hashed) return hashed;
     entries.push([key, hashed.value]);

@@ -2,6 +2,7 @@ import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
 import type { Names } from "./account.js";
 import { fanValues, isWindow } from "./control-values.js";
 import { type Readings, rowsIn } from "./readings.js";
+import { byKey } from "../runtime/objects.js";
 
 const plans = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] as const;
 
@@ -25,7 +26,7 @@ export type Role = (typeof roles)[number];
 export type Levels = Record<Role, number>;
 
 /** Every device at its zero end. */
-export const restingLevels = (): Levels => Object.fromEntries(roles.map((role) => [role, 0])) as Levels;
+export const restingLevels = (): Levels => byKey(roles, () => 0);
 
 /**
  * What an address is. Beside the kinds of actuators, `mode` and `position` are the halves of a device whose

@@ -3,6 +3,7 @@ import { type Call, no, type Operation, parseJson } from "./call.js";
 import type { Platform } from "./platform.js";
 import { otherTypes } from "./readings.js";
 import { type Fields, layOut, type Named, signInFields, success, writeTime } from "./shapes.js";
+import { byKey } from "../runtime/objects.js";
 
 export const signIn: Operation = (call) => {
   const { dialect, now, tokens } = call.platform;
@@ -155,9 +156,9 @@ export const weatherList: Operation = (call) => {
 /** Averages over the last day. */
 export const weatherAverage: Operation = ({ platform }) => {
   const hours = lastHours(platform);
-  const averages = (["airTemperature", "airHumidity", "windSpeed", "irradiance"] as const).map((quantity) => {
-    const sum = hours.reduce((total, { weather }) => total + weather[quantity], 0);
-    return [quantity, round(sum / hours.length)];
-  });
-  return success({ data: Object.fromEntries(averages) as Fields });
+  const quantities = ["airTemperature", "airHumidity", "windSpeed", "irradiance"] as const;
+  const averages = byKey(quantities, (quantity) =>
+    round(hours.reduce((total, { weather }) => total + weather[quantity], 0) / hours.length),
+  );
+  return success({ data: averages });
 };

@@ -1,3 +1,4 @@
+import { keysOf } from "../runtime/objects.js";
 export type TimeForm = "local" | "local_slashes" | "iso_utc" | "iso_offset" | "epoch_s" | "epoch_ms";
 
 /** Where a list has its items: `data`, `data.list`, `data.records`, `rows`, or `data` keyed by each item's name. */
@@ -246,7 +247,7 @@ export type ProfileName = keyof typeof named;
 
 export const profiles: Readonly<Record<ProfileName, Dialect>> = named;
 
-export const profileNames = Object.keys(named) as readonly ProfileName[];
+export const profileNames = keysOf(named);
 
 /** Dialects that a bridge must read without configuration, and in which every value that it sends can be read back. */
 export const plainProfileNames: readonly ProfileName[] = profileNames.filter(

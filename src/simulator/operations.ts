@@ -1,4 +1,5 @@
 import type { PlatformHost } from "../greenhouse/ports.js";
+import { keysOf } from "../runtime/objects.js";
 
 /** Method, host, path below `/api/`, and the query parameters that an operation requires. */
 type Route = readonly ["GET" | "POST", host: PlatformHost, path: string, ...needs: string[]];
@@ -24,7 +25,7 @@ export const routes = {
 
 export type OperationName = keyof typeof routes;
 
-export const operationNames = Object.keys(routes) as readonly OperationName[];
+export const operationNames = keysOf(routes);
 
 /** The operation that a request asks for on this host; null if the host has none. */
 export const operationOf = (method: string, path: string, host: PlatformHost): OperationName | null =>

@@ -9,6 +9,7 @@ import {
   targetsOf,
 } from "./addresses.js";
 import { chanceAt, clamp, localDay, localHour, peculiarity, type Sky, type Weather } from "./weather.js";
+import { byKey } from "../runtime/objects.js";
 
 /** Air and soil of one greenhouse. */
 export interface Climate {
@@ -280,9 +281,7 @@ export class Plant {
   /** Levels in which every curtain counts by how far it is drawn aside. */
   #levelsInAir(): Levels {
     if (!this.#curtainsSpread) return this.levels;
-    return Object.fromEntries(
-      roles.map((role) => [role, isCurtain(role) ? 1 - this.levels[role] : this.levels[role]]),
-    ) as Levels;
+    return byKey(roles, (role) => (isCurtain(role) ? 1 - this.levels[role] : this.levels[role]));
   }
 
   #aim(role: Role, target: number): void {

@@ -1,5 +1,6 @@
 import { isWindow } from "./control-values.js";
 import type { Dialect } from "./dialects.js";
+import { keysOf } from "../runtime/objects.js";
 
 /*
  * Other readings that the words of the interface document allow. Any of them may go with any dialect. A row says what
@@ -240,7 +241,7 @@ const table = {
 
 export type ReadingName = keyof typeof table;
 
-export const readingNames = Object.keys(table) as readonly ReadingName[];
+export const readingNames = keysOf(table);
 
 export type Readings = ReadonlySet<ReadingName>;
 
@@ -258,7 +259,7 @@ const traitsOf = (readings: Readings): readonly Trait[] =>
 
 /** Traits of the dialect that the readings fix. */
 export const dialectOf = (readings: Readings): Partial<Dialect> =>
-  Object.assign({}, ...traitsOf(readings).map(({ dialect }) => dialect)) as Partial<Dialect>;
+  traitsOf(readings).reduce((all, { dialect }) => ({ ...all, ...dialect }), {});
 
 /** Rows of the address table after the readings. */
 export const rowsIn = <One extends Row>(

@@ -13,6 +13,7 @@ import { byText } from "../greenhouse/topic-ids.js";
 import type { TextFile } from "../runtime/file-system.js";
 import type { Clock } from "../runtime/clock.js";
 import type { GreenhouseStore } from "./store.js";
+import { fieldsOf } from "../runtime/objects.js";
 
 const mostAddresses = 5_000;
 /** A bound on events: beyond it an account pushes whole tables, which nobody reads as events; the list has them. */
@@ -115,9 +116,7 @@ function readSeen(text: string | null): readonly SeenAddress[] {
 }
 
 function isSeen(one: unknown): one is SeenAddress {
-  const { code, address, values, firstAt, lastAt } = (one ?? {}) as Partial<
-    Record<keyof SeenAddress, unknown>
-  >;
+  const { code, address, values, firstAt, lastAt } = fieldsOf(one);
   const areTexts =
     Array.isArray(values) && values.length > 0 && values.every((value) => typeof value === "string");
   return (

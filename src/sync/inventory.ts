@@ -4,6 +4,7 @@ import { emptyAnswersUntilRare, mayHaveReadings } from "../greenhouse/device-typ
 import type { Availability, Controller } from "../greenhouse/model.js";
 import type { DeviceList, DeviceRecord } from "../greenhouse/ports.js";
 import type { GreenhouseStore } from "./store.js";
+import { fieldsOf } from "../runtime/objects.js";
 
 type DataType = "TEXT" | "STREAM";
 
@@ -52,15 +53,15 @@ function readAbsences(text: string | null): Map<string, Absence> {
   } catch {
     // Counts as no file.
   }
-  for (const [code, one] of Object.entries(kept ?? {}) as [string, unknown][]) {
-    const { absent_ms: absentMs, record } = (one ?? {}) as Record<string, unknown>;
+  for (const [code, one] of Object.entries(fieldsOf(kept))) {
+    const { absent_ms: absentMs, record } = fieldsOf(one);
     if (typeof absentMs === "number" && isRecordOf(code, record)) absences.set(code, { absentMs, record });
   }
   return absences;
 }
 
 function isRecordOf(code: string, record: unknown): record is DeviceRecord {
-  const { code: own, name, extra } = (record ?? {}) as Partial<Record<keyof DeviceRecord, unknown>>;
+  const { code: own, name, extra } = fieldsOf(record);
   const isNamed = name === null || typeof name === "string";
   return own === code && isNamed && typeof extra === "object" && extra !== null;
 }

@@ -99,7 +99,7 @@ export function overridden(
 ): Configuration {
   const log = {
     ...configuration.log,
-    level: (logLevel ?? configuration.log.level) as Configuration["log"]["level"],
+    level: logLevel ?? configuration.log.level,
   };
   return {
     ...configuration,

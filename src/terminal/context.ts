@@ -1,3 +1,4 @@
+import type { LogLevel } from "../runtime/log-levels.js";
 import { anyOf } from "../runtime/signals.js";
 import { CommandFailure, exitCodes } from "../runtime/ending.js";
 import { msg } from "../language/text.js";
@@ -85,7 +86,7 @@ export interface CommonOptions {
   readonly config: string;
   /** The account of a fleet; `config` then is the fleet's file. */
   readonly account?: string;
-  readonly logLevel?: string;
+  readonly logLevel?: LogLevel;
   readonly dataDir?: string;
 }
 

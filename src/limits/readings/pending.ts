@@ -1,5 +1,6 @@
 import { type BandLimit, bandLimits, type Bands } from "../../greenhouse/bands.js";
 import { limitOf, type Side, type SideState, within } from "./judge.js";
+import { fieldsOf } from "../../runtime/objects.js";
 
 /*
  * What the next run has to know beside the alarms: since when a limit is crossed whose delay still runs, so that the
@@ -87,8 +88,8 @@ export const nothingKept = keptText([], new Map());
 
 /** Parses the text of an earlier run. Throws if it is no JSON. */
 export function keptIn(text: string): KeptReadings {
-  const { pending, unlisted } = { ...Object(JSON.parse(text)) } as Readonly<Record<string, unknown>>;
-  const known = Object.entries({ ...Object(unlisted) } as object).filter(
+  const { pending, unlisted } = fieldsOf(JSON.parse(text));
+  const known = Object.entries(fieldsOf(unlisted)).filter(
     (entry): entry is [string, number] => typeof entry[1] === "number",
   );
   return {

@@ -32,6 +32,7 @@ import {
   stateFolderOf,
   writeNew,
 } from "./new-file.js";
+import { keysOf } from "../../runtime/objects.js";
 
 type Tried = "platform" | "mqtt";
 
@@ -49,7 +50,7 @@ const trialsOfParts = {
 } as const;
 
 export type TriedPart = keyof typeof trialsOfParts;
-export const triedParts = Object.keys(trialsOfParts) as readonly TriedPart[];
+export const triedParts = keysOf(trialsOfParts);
 
 export interface InitPorts {
   readonly clock: Clock;
