@@ -13,7 +13,7 @@ import {
   withControllerId,
 } from "../journal/timeline.js";
 import type { Configuration } from "../config/schema.js";
-import { controllerTopicId } from "../settings/controllers.js";
+import { controllerTopicId, topicIdOfEither } from "../settings/controllers.js";
 import { systemClock } from "../runtime/clock.js";
 import { parseSince } from "../runtime/duration.js";
 import { codeOf } from "../terminal/common.js";
@@ -87,14 +87,19 @@ export async function journal(
   await (what === undefined ? show(context, options) : move(context, what, folder, options));
 }
 
+/** The topic id of a controller that a record names by its code or by that id. */
+export const idIn =
+  (controllers: Readonly<Record<string, { readonly id?: string | undefined }>>) =>
+  (one: string): string => {
+    if (Object.hasOwn(controllers, one)) return controllers[one]?.id ?? controllerTopicId(one);
+    return topicIdOfEither(one);
+  };
+
 /** Names the controller as topics do. */
-const withId =
-  ({ controllers }: Configuration) =>
-  (entry: TimelineEntry): TimelineEntry =>
-    withControllerId(entry, (one) => {
-      const given = Object.hasOwn(controllers, one) ? controllers[one]?.id : undefined;
-      return given ?? controllerTopicId(one);
-    });
+const withId = ({ controllers }: Configuration) => {
+  const idOf = idIn(controllers);
+  return (entry: TimelineEntry): TimelineEntry => withControllerId(entry, idOf);
+};
 
 async function show(context: ProcessContext, options: JournalOptions): Promise<void> {
   const configuration = await readConfiguration(options, context);

@@ -24,7 +24,7 @@ import {
   watchedRoutes,
   text,
 } from "./route.js";
-import { controllerTopicId } from "../settings/controllers.js";
+import { topicIdOfEither } from "../settings/controllers.js";
 import { settingsRoutes } from "./settings.js";
 import { groupCommandView } from "./groups.js";
 
@@ -95,7 +95,7 @@ async function journalPage(
     untilMs: parseSince(given.until ?? "", clock.now()) ?? undefined,
   });
   const records = entries.toReversed();
-  const idOf = (one: string) => service.controllerOf(one)?.info.id ?? controllerTopicId(one);
+  const idOf = (one: string) => service.controllerOf(one)?.info.id ?? topicIdOfEither(one);
   // The link to the next page goes into a header (RFC 8288), since CSV has no room for it.
   const link = next ? { link: `<?before=${next}>; rel="next"` } : undefined;
   return prefersCsv(headers.accept ?? "")

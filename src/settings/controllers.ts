@@ -1,6 +1,6 @@
 import type { Text } from "../language/text.js";
 import anyAscii from "any-ascii";
-import { controllerTopicId as topicIdOf } from "../greenhouse/topic-ids.js";
+import { controllerTopicId as topicIdOf, topicIdPattern } from "../greenhouse/topic-ids.js";
 import { suggestion } from "../runtime/similar-words.js";
 import { type Draft, sectionsAt, textOf } from "./draft.js";
 
@@ -8,6 +8,10 @@ import { type Draft, sectionsAt, textOf } from "./draft.js";
 
 /** The default topic id of a controller; the bridge, `check` and the command line must use the same one. */
 export const controllerTopicId = (code: string): string => topicIdOf(code, anyAscii);
+
+/** The topic id of a controller that nobody knows any more, from its code or from that id. */
+export const topicIdOfEither = (idOrCode: string): string =>
+  topicIdPattern.test(idOrCode) ? idOrCode : controllerTopicId(idOrCode);
 
 interface NamedController {
   readonly code: string;
