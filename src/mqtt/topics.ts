@@ -72,11 +72,17 @@ function id(text: string): string {
   return text;
 }
 
+type AskedKey = "codes" | "plain_times";
+
 /** Leaves that exist only if configured, each with its key. */
-const askedLeaves = { quality_code: "codes", state_code: "codes", measured_at: "plain_times" } as const;
+const askedLeaves: ReadonlyMap<string, AskedKey> = new Map([
+  ["quality_code", "codes"],
+  ["state_code", "codes"],
+  ["measured_at", "plain_times"],
+]);
 
 /** `codes`: states and qualities have topics with integers too; `plain_times`: the time of a reading has one. */
-type Asked = Partial<Readonly<Record<(typeof askedLeaves)[keyof typeof askedLeaves], boolean>>>;
+type Asked = Partial<Readonly<Record<AskedKey, boolean>>>;
 
 export function topicsUnder(base: string, { codes = false, plain_times: plainTimes = false }: Asked = {}) {
   const asked = { codes, plain_times: plainTimes };
@@ -85,8 +91,10 @@ export function topicsUnder(base: string, { codes = false, plain_times: plainTim
     codes,
     plainTimes,
     /** Whether topics with this ending may exist. */
-    hasLeaf: (leaf: string): boolean =>
-      !Object.hasOwn(askedLeaves, leaf) || asked[askedLeaves[leaf as keyof typeof askedLeaves]],
+    hasLeaf: (leaf: string): boolean => {
+      const key = askedLeaves.get(leaf);
+      return key === undefined || asked[key];
+    },
     bridge: bridgeTopics(base),
     alarm: (alarm: string) => `${base}/alarm/${alarmSegment(alarm)}`,
     alarms: `${base}/alarm/+`,
