@@ -4,7 +4,7 @@ import { systemClock } from "../runtime/clock.js";
 import { widthOf, pad } from "../runtime/text-table.js";
 import type { Tell } from "../language/words.js";
 import type { ProcessContext } from "../terminal/context.js";
-import { alarmText, remedyText } from "./wording.js";
+import { alarmText, remedyText, type ShownValue } from "./wording.js";
 import { endedText } from "../greenhouse/wording.js";
 
 /* What the demo shows on the terminal: a line for each message of its broker. */
@@ -69,12 +69,14 @@ const isFields = (value: unknown): value is Fields => typeof value === "object" 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** Sentences for documents other than results, by topic. */
-const says: Readonly<Record<string, (document: Fields | null) => Text>> = {
-  alarm: (document) => {
+const says: Readonly<Record<string, (document: Fields | null, reading: ShownValue | null) => Text>> = {
+  alarm: (document, reading) => {
     const { state, by } = document ?? {};
     const now = word(shown(state));
     if (state === "acknowledged" && by) return msg`${now} by ${shown(by)}`;
-    return state === "active" ? row`${now}: ${alarmText(document ?? {})} ${remedyText(document ?? {})}` : now;
+    return state === "active"
+      ? row`${now}: ${alarmText(document ?? {}, reading)} ${remedyText(document ?? {})}`
+      : now;
   },
   lock: (document) => {
     if (document === null) return msg`nobody`;
@@ -108,19 +110,34 @@ const kinds: Readonly<Record<string, Text>> = {
   allowed: msg`allowed`,
 };
 
-/** The line for an alarm, or for an actuator's lock, lease or limits; null if it says what it said before. */
+/** The reading that an alarm is about; null where nothing was read. */
+export function readingOf(
+  { controller, sensor }: Fields,
+  readings: ReadonlyMap<string, Fields>,
+): ShownValue | null {
+  const { name, value, unit } = readings.get(`${shown(controller)}/${shown(sensor)}`) ?? {};
+  if (typeof name !== "string" || typeof value !== "number") return null;
+  return { name, value, unit: typeof unit === "string" ? unit : null };
+}
+
+/**
+ * The line for an alarm, or for an actuator's lock, lease or limits; null if it says what it said before. `reading`:
+ * what an alarm is about.
+ */
 export function noteLine(
   topic: string,
   document: Fields | null,
   before: Fields | null,
   view: DemoView,
+  reading: ShownValue | null = null,
 ): string | null {
   const parts = topic.split("/").slice(-4);
   const isAlarm = parts.at(-2) === "alarm";
   const kind = isAlarm ? "alarm" : (parts[3] ?? "");
   const say = says[kind];
-  const said = view.tell(say?.(document) ?? "");
-  if (said === "" || said === view.tell(say?.(before) ?? "")) return null;
+  const said = view.tell(say?.(document, reading) ?? "");
+  const isSame = said === view.tell(say?.(before, reading) ?? "");
+  if (said === "" || (isSame && document?.["message"] === before?.["message"])) return null;
   const about = isAlarm ? parts.at(-1) : `${parts[0] ?? ""}/${parts[2] ?? ""}`;
   const colour = isAlarm && document?.["state"] === "active" ? "red" : "yellow";
   const name = view.tell(kinds[kind] ?? kind);

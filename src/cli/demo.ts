@@ -31,6 +31,7 @@ import {
   demoView,
   type Fields,
   noteLine,
+  readingOf,
   readingsTable,
   resultLine,
   shownController,
@@ -129,18 +130,21 @@ async function watchDemo(
 ): Promise<void> {
   const base = configuration.mqtt.base_topic;
   const readings = new Map<string, Fields>();
+  /** Of all houses, by `<controller>/<sensor>`. */
+  const all = new Map<string, Fields>();
   const seen = new Seen(base);
   // Otherwise documents that exist already would be shown before the first word of a story.
   const shown = { isBegun: story === null };
   await withBroker(configuration, async (client) => {
     client.watch(({ topic, payload }) => {
       const fields = inertFields(documentOf(payload.toString()));
-      const [, sensor] = /\/sensor\/([^/]+)\/json$/.exec(topic) ?? [];
-      if (sensor === undefined) showWhatCame(inert(topic), fields, { seen, view, shown });
-      else readings.set(inert(sensor), fields ?? {});
+      const [, house = "", sensor] = /\/([^/]+)\/sensor\/([^/]+)\/json$/.exec(topic) ?? [];
+      if (sensor === undefined) showWhatCame(inert(topic), fields, { seen, view, shown, all });
+      else all.set(inert(`${house}/${sensor}`), fields ?? {});
+      if (sensor !== undefined && house === shownController) readings.set(inert(sensor), fields ?? {});
     });
     await client.subscribe([
-      ...[`${base}/${shownController}/sensor/+/json`, `${base}/alarm/+`, `${base}/+/parameter/+/result`],
+      ...[`${base}/+/sensor/+/json`, `${base}/alarm/+`, `${base}/+/parameter/+/result`],
       ...["result", "lock", "lease", "allowed"].map((leaf) => `${base}/+/actuator/+/${leaf}`),
     ]);
     const publish = (topic: string, payload: string) => client.publish(topic, payload);
@@ -161,11 +165,12 @@ interface Showing {
   readonly seen: Seen;
   readonly view: DemoView;
   readonly shown: { readonly isBegun: boolean };
+  readonly all: ReadonlyMap<string, Fields>;
 }
 
-function showWhatCame(topic: string, fields: Fields | null, { seen, view, shown }: Showing): void {
+function showWhatCame(topic: string, fields: Fields | null, { seen, view, shown, all }: Showing): void {
   if (!topic.endsWith("/result")) {
-    const line = noteLine(topic, fields, seen.stands(topic, fields), view);
+    const line = noteLine(topic, fields, seen.stands(topic, fields), view, readingOf(fields ?? {}, all));
     if (shown.isBegun) view.out(line ?? "");
   } else if (fields !== null) {
     view.out(resultLine(fields as unknown as CommandResult, view));

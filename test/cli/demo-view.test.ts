@@ -4,10 +4,12 @@ import {
   demoView,
   type DemoView,
   noteLine,
+  readingOf,
   readingsTable,
   resultLine,
   toldLine,
 } from "../../src/cli/demo-view.js";
+import { inChinese } from "../support/chinese.js";
 import { Speech } from "../../src/terminal/speech.js";
 import { firstCommands, greeting } from "../../src/cli/demo.js";
 
@@ -99,6 +101,20 @@ describe("what the demo shows", () => {
       "wind (blind)",
     );
     expect(note(at("allowed"), { words: ["open", "close"], because: [] }, narrow)).toContain("everything");
+  });
+
+  it("an alarm on a reading has name and value in Chinese too, and is told anew where it became worse", () => {
+    const chinese: DemoView = { ...plain, tell: inChinese };
+    const house = { name: "空气温度", value: 4.6, unit: "°C" };
+    const about = { controller: "gh-0001", sensor: "airtemp", state: "active", type: "reading_low" };
+    const now = { ...about, message: "Air temperature is 4.6 °C, below 5 °C.", remedy: "Go." };
+    const before = { ...now, message: "Air temperature is 5.6 °C, below 6 °C." };
+    const reading = readingOf(now, new Map([["gh-0001/airtemp", house]]));
+    const topic = "greenhouse/alarm/reading_low.gh-0001.airtemp";
+    expect(noteLine(topic, now, before, chinese, reading)).toContain("空气温度 4.6 °C，低于限值。");
+    expect(noteLine(topic, now, now, chinese, reading)).toBeNull();
+    expect(noteLine(topic, now, null, plain, reading)).toContain("is 4.6 °C, below 5 °C. Go.");
+    expect(readingOf({ ...about, sensor: "par" }, new Map([["gh-0001/airtemp", house]]))).toBeNull();
   });
 
   it("readings stand in columns with unit and quality", () => {
