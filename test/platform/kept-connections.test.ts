@@ -4,8 +4,10 @@ import { VirtualClock } from "../support/virtual-clock.js";
 import { hosted, never } from "./support/client-under-test.js";
 import { ok } from "./support/hosts.js";
 
+const eventually = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 20_000 });
+
 const accepted = async (host: { readonly accepted: number }, count: number): Promise<void> =>
-  vi.waitFor(() => expect(host.accepted).toBe(count));
+  eventually(() => expect(host.accepted).toBe(count));
 
 it.each([
   ["without a hint of the server", {}],
@@ -74,7 +76,7 @@ describe("a connection for a write that will probably follow", () => {
     const { clock, host, post } = await prepared();
     await accepted(host, 1);
     await clock.advance(4_000);
-    await vi.waitFor(() => expect(host.open).toBe(0));
+    await eventually(() => expect(host.open).toBe(0));
     await post();
     expect(host.accepted).toBe(2);
   });
@@ -87,7 +89,7 @@ describe("a connection for a write that will probably follow", () => {
     const { client, host } = await hosted(() => ok(null), {}, { clock });
     host.server.once("connection", (socket: Socket) => does(socket));
     client.prepareWrite?.();
-    await vi.waitFor(() => expect(host.closed).toBe(1));
+    await eventually(() => expect(host.closed).toBe(1));
     await client.write("GH-1", "101", "1010", never);
     expect(host.accepted).toBe(2);
   });
@@ -96,6 +98,6 @@ describe("a connection for a write that will probably follow", () => {
     const { client, host } = await prepared();
     await accepted(host, 1);
     await client.close();
-    await vi.waitFor(() => expect(host.open).toBe(0));
+    await eventually(() => expect(host.open).toBe(0));
   });
 });
