@@ -23,7 +23,7 @@ import {
 } from "../runtime/file-system.js";
 import type { SettingsProposal, WantedSettings } from "../page/protocol.js";
 import { hashPassword, isPasswordHash, passwordWeakness } from "../runtime/passwords.js";
-import { formatPath, formatProblem, type Path, type Problem } from "../settings/problem.js";
+import { formatPath, type Path, type Problem } from "../settings/problem.js";
 import { difference } from "./difference.js";
 import { type Change, editedText } from "./edit.js";
 import { reorderedText } from "./reorder.js";
@@ -335,7 +335,7 @@ export class SettingsFile {
       ...(next.ok ? [] : Object.entries(errorsByKey(next.problems, about, tell))),
       ...Object.entries(edit.errors).map(([key, texts]) => [key, texts.map(tell)] as const),
     ]);
-    const former = new Set(old.warnings.map(formatProblem));
+    const former = new Set(old.warnings.map(saidText));
     const configuration = next.ok ? next.configuration : null;
     if (configuration !== null && admin !== null && shutsOut(configuration, admin, old))
       errors["http.users"] = [tell(lastAdmin)];
@@ -344,9 +344,7 @@ export class SettingsFile {
     const proposal: SettingsProposal = {
       etag: etagOf(before),
       errors,
-      warnings: next.warnings
-        .filter((one) => !former.has(formatProblem(one)))
-        .map((one) => tell(row`${one.path}: ${one.message}`)),
+      warnings: next.warnings.filter((one) => this.#isNow(one, former, edit)).map((one) => tell(saidOf(one))),
       sentences: sentencesOf(configuration, tell).filter((one) => !said.includes(one)),
       difference: this.difference(before.text, edit.after.text),
       secrets: edit.secrets,
@@ -357,6 +355,11 @@ export class SettingsFile {
           : keys.filter((key) => !countsAtOnce(pathOf(key) ?? [key])),
     };
     return { proposal, before, after: edit.after, configuration };
+  }
+
+  /** Whether a warning is news, or about the file that takes a secret now. */
+  #isNow(warning: Problem, former: ReadonlySet<string>, { secrets }: Edit): boolean {
+    return !former.has(saidText(warning)) || (secrets.length > 0 && warning.file === this.#secretsFile);
   }
 
   /** The difference, with secrets of the file itself hidden. */
@@ -425,8 +428,11 @@ export class SettingsFile {
     const texts = new Map([[resolve(file), text]]);
     if (secrets !== null) texts.set(resolve(this.#secretsFile), secrets);
     return load(async (path, limit) => {
-      const own = texts.get(resolve(path));
-      return own === undefined ? readFile(path, limit) : { ok: true, bytes: Buffer.from(own), mode: null };
+      const [own, onDisk] = [texts.get(resolve(path)), await readFile(path, limit)];
+      if (own === undefined) return onDisk;
+      // Its mode stays, which may let others read a secret.
+      const access = onDisk.ok ? onDisk : { mode: null };
+      return { ...access, ok: true, bytes: Buffer.from(own) };
     }, isAlone);
   }
 }
@@ -439,6 +445,11 @@ function textOf(bytes: Buffer, file: string): string {
     throw new NotWritten(msg`${file} is not UTF-8; save it as UTF-8 first`);
   }
 }
+
+/** A warning without its line, which moves with every line that is added above it. */
+const saidOf = ({ file, path, message }: Problem): Text =>
+  row`${path === "" ? basename(file) : path}: ${message}`;
+const saidText = (warning: Problem): string => String(saidOf(warning));
 
 const lastAdmin = msg`you would no longer be an admin and could not undo this here; keep the role, or let another admin do it`;
 

@@ -296,6 +296,39 @@ describe("settings that are saved", () => {
     expect(saved.proposal.difference).not.toContain("p#ss");
   });
 
+  it("say of a warning only what is new, whatever line it moves to", async () => {
+    const plain = text.replace("!secret anna", "plain password of anna");
+    const { settings } = await placed(undefined, plain);
+    const moved = { "controllers.GH-0001.area": "North", "platform.concurrency": 3 };
+    expect((await settings.propose({ changes: moved })).warnings).toEqual([]);
+    const { warnings } = await settings.propose({ text: plain.replace("secret platform_token", "env NONE") });
+    expect(warnings).toEqual([]);
+    const another = "    - { username: bob, password: another plain one }\ncontrollers:";
+    expect((await settings.propose({ text: plain.replace("controllers:", another) })).warnings).toEqual([
+      expect.stringMatching(/^http\.users\[1\]\.password: plain password/),
+    ]);
+  });
+
+  it.runIf(process.platform !== "win32")(
+    "tell of a file that others may read when a secret is put into it, and leave its mode",
+    async () => {
+      const { folder, file, settings } = await placed();
+      const own = join(folder, "secrets.yaml");
+      await chmod(own, 0o644);
+      expect((await settings.propose(name)).warnings).toEqual([]);
+      const { proposal } = await settings.save({ changes: { "platform.token": "secret-two" } }, null);
+      expect(proposal.warnings).toEqual([
+        `secrets.yaml: other users of this computer can read it: chmod 600 ${own}`,
+      ]);
+      expect((await stat(own)).mode & 0o777).toBe(0o644);
+      await chmod(file, 0o644);
+      const typed = text.replace("!secret platform_token", "secret-three");
+      expect((await settings.propose({ text: typed })).warnings).toEqual([
+        `platform.token: other users of this computer can read the file and this secret in it: chmod 600 ${file}`,
+      ]);
+    },
+  );
+
   it("give a secret another value where it stands", async () => {
     const { settings, read } = await placed();
     await settings.save({ changes: { "platform.token": "secret-two" } }, null);
