@@ -1,7 +1,7 @@
 import type { Language } from "../greenhouse/labels.js";
 import { type Alarm, isOfReading } from "../greenhouse/limits.js";
 import { alarmTitle, factText, remedyText } from "../greenhouse/wording.js";
-import { statements } from "../language/lists.js";
+import { clauses, statements } from "../language/lists.js";
 import { counted, joined, msg, row, type Text } from "../language/text.js";
 import type { Tell } from "../language/words.js";
 import { inert } from "../runtime/plain-text.js";
@@ -69,12 +69,28 @@ function saidOf(alarm: ShownAlarm, { language }: Wording): Said {
 const whole = ({ what, remedy }: Said): Text => (remedy === null ? what : msg`${what} ${remedy}`);
 
 /** One line of many. A reading already says what it measures and where, so its title is left out. */
-function lineOf(alarm: ShownAlarm, wording: Wording): Text {
-  const { type, controller } = alarm;
-  const { what } = saidOf(alarm, wording);
-  return isOfReading(type) && controller !== null
-    ? msg`${wording.nameOf(controller, null)}: ${what}`
-    : msg`${titleOf(alarm, wording)}. ${what}`;
+function lineOf(alarms: readonly [ShownAlarm, ...ShownAlarm[]], wording: Wording): Text {
+  const [{ type, controller }] = alarms;
+  const { what } = saidOf(alarms[0], wording);
+  if (isOfReading(type) && controller !== null) return msg`${wording.nameOf(controller, null)}: ${what}`;
+  if (alarms.length === 1) return msg`${titleOf(alarms[0], wording)}. ${what}`;
+  const names = alarms.slice(0, mostNamed).map((one) => wording.nameOf(one.controller ?? "", one.actuator));
+  const more = alarms.length - names.length;
+  const all = clauses([...names, ...(more > 0 ? [andMore(more)] : [])]);
+  return msg`${msg`${all}: ${alarmTitle(type)}`}. ${what}`;
+}
+
+/** Alarms with the same words, such as those of all windows whose guards lost one wind sensor. */
+function alike(alarms: readonly ShownAlarm[], wording: Wording) {
+  const groups = new Map<string, [ShownAlarm, ...ShownAlarm[]]>();
+  for (const one of alarms.slice(0, mostGrouped)) {
+    const isAlone = isOfReading(one.type) || one.controller === null;
+    const key = isAlone ? one.id : JSON.stringify([one.type, saidOf(one, wording).what]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [one]);
+    else group.push(one);
+  }
+  return [...groups.values()];
 }
 
 /** The remedies of all alarms, each once. */
@@ -84,13 +100,23 @@ function remediesOf(alarms: readonly ShownAlarm[], wording: Wording): readonly T
 }
 
 const mostListed = 8;
+const mostNamed = 3;
+const mostGrouped = 500;
 
 const andMore = (count: number): Text => msg`and ${count} more`;
 
 /** A list of as many lines as fit on a phone, with the number of the rest. */
-function list(lines: readonly Text[], all = lines.length): readonly Text[] {
-  const more = all - Math.min(lines.length, mostListed);
+function list(lines: readonly Text[], more = Math.max(0, lines.length - mostListed)): readonly Text[] {
   return [...lines.slice(0, mostListed).map((line) => row`• ${line}`), ...(more > 0 ? [andMore(more)] : [])];
+}
+
+/** The list of alarms; `all`: how many there are. */
+function listOf(alarms: readonly ShownAlarm[], all: number, wording: Wording): readonly Text[] {
+  const groups = alike(alarms, wording).slice(0, mostListed);
+  return list(
+    groups.map((group) => lineOf(group, wording)),
+    all - groups.flat().length,
+  );
 }
 
 const worstOf = (alarms: readonly Pick<Alarm, "severity">[]): Alarm["severity"] =>
@@ -191,7 +217,7 @@ function raisedMessage({ raised, over, flood }: Notice, on: readonly ShownAlarm[
       ...{ kind: "alarm", severity, title },
       lines: [whole(saidOf(first, wording)), ...ended, time],
     };
-  const each = list(raised.map((one) => lineOf(one, wording)));
+  const each = listOf(raised, raised.length, wording);
   return {
     ...{ kind: "alarm", severity },
     title: msg`${counted(raised.length, "alarm", "alarms")}: ${title}`,
@@ -211,7 +237,6 @@ function floodMessage(
   wording: Wording,
 ): Pick<Raised, "kind" | "title" | "lines"> {
   const [worst = flood] = on;
-  const lines = on.slice(0, mostListed).map((one) => lineOf(one, wording));
   const isOfOneType = on.every(({ type }) => type === worst.type);
   const remedies = isOfOneType ? remediesOf(on, wording) : [];
   const own = saidOf(flood, wording);
@@ -219,7 +244,13 @@ function floodMessage(
   return {
     kind: "flood",
     title: msg`${counted(count, "alarm", "alarms")}: ${titleOf(worst, wording)}`,
-    lines: [msg`${count} alarms are on. The worst:`, ...list(lines, count), ...remedies, ...cause, ...last],
+    lines: [
+      msg`${count} alarms are on. The worst:`,
+      ...listOf(on, count, wording),
+      ...remedies,
+      ...cause,
+      ...last,
+    ],
   };
 }
 

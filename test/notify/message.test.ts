@@ -101,6 +101,29 @@ describe("a message", () => {
     expect(end("zh")).toContain(`2026-01-20 04:05 至 2026-01-20 05:05 ${chinese}`);
   });
 
+  it("of alarms with the same words says them once, behind the first names", () => {
+    const blind = (actuator: string): ShownAlarm => ({
+      ...{
+        id: `guard_blind.east.${actuator}`,
+        type: "guard_blind",
+        state: "active",
+        since,
+        severity: "warning",
+      },
+      ...{ controller: "east", actuator, by: null, remedy: "Check the sensor." },
+      message: 'weather/wind has no good value (stale), so the guard "wind" holds.',
+    });
+    const all = ["left", "right", "side", "roof", "door"].map(blind);
+    const [, ...lines] = said("en", notice([flood], { flood: 6 }), [...all, offline]);
+    expect(lines.slice(0, 3)).toEqual([
+      "6 alarms are on. The worst:",
+      '• east / left, east / right, east / side, and 2 more: A guard has no value. weather/wind has no good value (stale), so the guard "wind" holds.',
+      "• west: Controller offline. The platform says that it is offline.",
+    ]);
+    expect(said("en", notice(all))[0]).toBe("5 alarms: east / left: A guard has no value");
+    expect(said("en", notice(all))).toHaveLength(4);
+  });
+
   it("of a flood of several kinds looks for their one cause", () =>
     expect(said("en", notice([flood], { flood: 2 }), [offline, cold("east", 4, 5)]).slice(-2)).toEqual([
       "More than 10 alarms came. Look at power first.",
