@@ -202,6 +202,7 @@ export class HostConnections {
    */
   #leave(purpose: Purpose, held: HeldPool): void {
     if (this.#pools.get(purpose) === held) this.#pools.delete(purpose);
+    held.connector.drop();
     if (held.open.size > 0 || this.#closing.signal.aborted) return;
     const forget = () => this.#held.delete(held);
     held.pool.destroy().then(forget, forget);
