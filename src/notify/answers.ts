@@ -30,10 +30,11 @@ export function fieldsOf(body: string): Fields | null {
   }
 }
 
+/** Not the service, so it has refused nothing; whatever stands before it may be gone with the next try. */
 export const noAnswer: Sent = {
   ok: false,
   problem: msg`it answers what the service does not answer; a portal or proxy may be in between`,
-  isRefused: true,
+  isRefused: false,
 };
 
 /**
@@ -74,6 +75,9 @@ export function reasonIn(fields: Fields): string | null {
 /** Codes that mean too many requests or a service that is away, so that another try may succeed. */
 const passing: ReadonlySet<number> = new Set([408, 425, 429]);
 
+/** Codes that mean another address for good; the others are also how a portal asks for a login. */
+const movedForGood: ReadonlySet<number> = new Set([301, 308]);
+
 /**
  * What a service's answer means. The service's own words are quoted, and a wait or move that it asks for is passed on.
  */
@@ -86,7 +90,7 @@ export function judgeReply({ judge }: Pick<HttpMessenger, "judge">, reply: HttpR
     const place = placeOf(reply.location ?? null);
     const where = place === null ? "" : msg`: ${place}; where that is right, write it as url`;
     const problem = msg`it points to another address (HTTP ${status}), which is not followed${where}`;
-    return { ok: false, problem, isRefused: true };
+    return { ok: false, problem, isRefused: movedForGood.has(status) };
   }
   const { movedTo, waitMs } = parametersIn(body);
   const asked = retryAfterMs(reply.retryAfter, undefined, now);

@@ -119,8 +119,21 @@ describe("an answer that is none of the service's, or says no, is no message", (
     ["a token that it does not know", ntfy, [401, { error: "unauthorized" }], true, /HTTP 401: unauthorized/],
     ["too many messages", ntfy, [429, "", { "retry-after": "120" }], false, /HTTP 429/],
     ["a service that is away", ntfy, [503, ""], false, /HTTP 503/],
-    ["a portal that answers for it", ntfy, [200, "<html>Log in</html>"], true, /portal/],
-    ["a redirect", ntfy, [302, "", { location: "http://127.0.0.1:9/" }], true, /another address/],
+    ["a portal that answers for it, for a time", ntfy, [200, "<html>Log in</html>"], false, /portal/],
+    [
+      "a portal that redirects to its login, for a time",
+      ntfy,
+      [302, "", { location: "http://127.0.0.1:9/" }],
+      false,
+      /another address/,
+    ],
+    [
+      "a service that moved for good",
+      ntfy,
+      [308, "", { location: "http://127.0.0.1:9/" }],
+      true,
+      /another address/,
+    ],
     [
       "words with its own secret in them",
       ntfy,
