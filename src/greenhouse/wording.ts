@@ -41,12 +41,18 @@ function guardCode({ value, limit, quality }: Interlock, waits: boolean): string
   return isText(limit) ? "rule.guard_is" : "rule.guard";
 }
 
+/** What a guard looks at: a weather value by its name, anything else as the configuration names it. */
+function inputText(input: string): Text {
+  const [, weather] = /^weather\/(.+)$/.exec(input) ?? [];
+  return weather === undefined ? input : weatherName(weather);
+}
+
 /** The missing value of a guard, or the reason why a command is stopped. */
 function ruleText(interlock: Interlock, english: string, timeZone?: string): Text {
   const { rule, input, value, limit, quality, until } = interlock;
   const isOfGuard = isGuard(rule);
   const named = {
-    ...{ rule, input: input ?? "", limit: valueText(limit), quality: word(quality ?? "unknown") },
+    ...{ rule, input: inputText(input ?? ""), limit: valueText(limit), quality: word(quality ?? "unknown") },
     value: isOfGuard ? valueText(value) : String(value ?? "–"),
   };
   const own = rule === "hold" && value === null ? "rule.hold_unnamed" : `rule.${rule}`;

@@ -21,7 +21,10 @@ const init: Row = {
   options: [
     ["--web", "ask in the browser of this computer, with a code that is printed here"],
     ["--host <address>", "with --web: where the page of the questions listens; it has the code"],
-    ["--answers <file>", "YAML with the answers; with it, or any option below, init asks nothing"],
+    [
+      "--answers <file>",
+      "YAML with the answers: `platform` with business_url, realtime_url and token (or token_env, token_file, sign_in), `mqtt` with url, username and password; with it, or any option below, init asks nothing",
+    ],
     ["--business-url <url>", "address of the business host"],
     ["--realtime-url <url>", "address of the realtime host"],
     ["--token-env <name>", "the variable of the environment that holds the token"],

@@ -16,23 +16,17 @@ describe("in Chinese, what keeps a command back", () => {
   const twin = { rule: "twin", input: "shade", value: "moving", limit: true, quality: "good" } as const;
 
   it.each([
-    [wind, "限制“wind”有效：weather/wind 为 17.9，限值 12。"],
-    [
-      { ...wind, value: 8, until },
-      "限制“wind”有效：weather/wind 已变为 8。可在 2026-11-28 10:00:00 后再试。",
-    ],
-    [rain, "限制“wet”有效：weather/rain 为“开启”。"],
-    [
-      { ...rain, value: "off", until },
-      "限制“wet”有效：weather/rain 已变为 关闭。可在 2026-11-28 10:00:00 后再试。",
-    ],
+    [wind, "限制“wind”有效：风速为 17.9，限值 12。"],
+    [{ ...wind, value: 8, until }, "限制“wind”有效：风速已变为 8。可在 2026-11-28 10:00:00 后再试。"],
+    [rain, "限制“wet”有效：降雨为“开启”。"],
+    [{ ...rain, value: "off", until }, "限制“wet”有效：降雨已变为 关闭。可在 2026-11-28 10:00:00 后再试。"],
     [twin, "限制“twin”有效：shade 正在动作。"],
     [
       { ...twin, value: "closed", until },
       "限制“twin”有效：shade 刚动作过。可在 2026-11-28 10:00:00 后再试。",
     ],
-    [{ ...wind, quality: "stale" }, "限制“wind”：weather/wind 没有可靠数值（过期），限制一直有效。"],
-    [{ quality: null }, "限制“wind”：weather/wind 没有可靠数值（未知），限制一直有效。"],
+    [{ ...wind, quality: "stale" }, "限制“wind”：风速没有可靠数值（过期），限制一直有效。"],
+    [{ quality: null }, "限制“wind”：风速没有可靠数值（未知），限制一直有效。"],
   ] as const)("is a guard by its name, what it sees and until when", (interlock, said) =>
     expect(because(interlock)).toBe(said),
   );

@@ -101,7 +101,7 @@ describe("a message", () => {
     expect(end("zh")).toContain(`2026-01-20 04:05 至 2026-01-20 05:05 ${chinese}`);
   });
 
-  it("of alarms with the same words says them once, behind the first names", () => {
+  it("of alarms with the same words says them once, behind the first names, and calls the weather by its name", () => {
     const blind = (actuator: string): ShownAlarm => ({
       ...{
         id: `guard_blind.east.${actuator}`,
@@ -117,7 +117,7 @@ describe("a message", () => {
     const [, ...lines] = said("en", notice([flood], { flood: 6 }), [...all, offline]);
     expect(lines.slice(0, 3)).toEqual([
       "6 alarms are on. The worst:",
-      '• east / left, east / right, east / side, and 2 more: A guard has no value. weather/wind has no good value (stale), so the guard "wind" holds.',
+      '• east / left, east / right, east / side, and 2 more: A guard has no value. Wind has no good value (stale), so the guard "wind" holds.',
       "• west: Controller offline. The platform says that it is offline.",
     ]);
     expect(said("en", notice(all))[0]).toBe("5 alarms: east / left: A guard has no value");

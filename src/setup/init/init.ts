@@ -197,6 +197,19 @@ const exchangeHosts = (platform: PlatformAnswer): PlatformAnswer => ({
   realtime_url: platform.business_url,
 });
 
+/** The questions of the dialogue, which a person knows better than the keys of a file that does not exist yet. */
+const questions: Readonly<Record<string, Text>> = {
+  "platform.business_url": msg`the business host`,
+  "platform.realtime_url": msg`the realtime host`,
+  "platform.token": msg`the token`,
+};
+
+/** The text with questions in the place of keys. */
+function withQuestions(text: Text): Text {
+  if (typeof text === "string") return questions[text] ?? text;
+  return text.withValues((value) => (typeof value === "number" ? value : withQuestions(value)));
+}
+
 /** Tries an answer, prints the result, and asks how to go on if it failed. */
 async function wayOn(
   answers: Answers,
@@ -207,7 +220,7 @@ async function wayOn(
   const { dialogue } = ports;
   dialogue.say(msg`Trying it …`);
   const { ok, areSwapped, lines } = await outcomeOf(answers, what, file, ports);
-  for (const line of lines) dialogue.say(row`  ${line}`);
+  for (const line of lines) dialogue.say(row`  ${withQuestions(line)}`);
   if (ok) return "keep";
   const way = await dialogue.choose(msg`That did not work.`, [
     ...(areSwapped ? [["exchange", msg`exchange the two addresses and try again`] as const] : []),

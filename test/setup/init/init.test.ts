@@ -226,7 +226,7 @@ describe("asking", () => {
     expect(told.join("\n")).toMatch(/lists 2 controllers/);
   });
 
-  it("writes nothing when the person stops after a failed trial", async () => {
+  it("writes nothing when the person stops after a failed trial, which names the question and no key", async () => {
     const simulator = await platform({ accepted: [token] });
     const { home, over, told } = await asked([
       [/ host,/, simulator.businessUrl],
@@ -234,7 +234,8 @@ describe("asking", () => {
       [/That did not work/, "3"],
     ]);
     expect(over).toBeInstanceOf(GoneAway);
-    expect(told.join("\n")).toMatch(/the token is missing, wrong or expired/);
+    // The question's words: there is no file yet that has the key.
+    expect(told.join("\n")).toMatch(/the token is missing, wrong or expired \(check the token\)/);
     expect(await readdir(home)).toEqual([]);
   });
 
