@@ -2,6 +2,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitepress";
+import { searchWords } from "../search-words.mjs";
 import { versionLinks } from "../versions.mjs";
 
 /*
@@ -180,7 +181,10 @@ function versionMenu({ changes, security, others, newest, language }) {
   };
 }
 
-/** The picture of the first page as wide as its column, and the page's own green. */
+/**
+ * The picture of the first page as wide as its column, and the page's own green. On a phone tables and drawings are moved
+ * sideways: Chinese would break after each sign, and a drawing would be too small to read.
+ */
 const style = `
 :root { --vp-c-brand-1: #23693c; --vp-c-brand-2: #2f7d4a; --vp-c-brand-3: #2f7d4a; }
 .dark { --vp-c-brand-1: #7fcf96; --vp-c-brand-2: #5fb87a; --vp-c-brand-3: #2f7d4a; }
@@ -188,6 +192,9 @@ const style = `
 .VPHero .image-container { width: 100% !important; height: auto !important; transform: none !important; }
 .VPHero .image-src { position: static !important; transform: none !important; width: 100%; max-width: 560px !important;
   max-height: none !important; margin: 0 auto; border-radius: 8px; box-shadow: 0 2px 16px #0003; }
+@media (max-width: 640px) { .vp-doc td, .vp-doc th { min-width: 7em; } }
+.vp-doc p:has(> img[src*="set-ups"]) { overflow-x: auto; }
+.vp-doc img[src*="set-ups"] { min-width: 600px; }
 `;
 
 export default defineConfig({
@@ -223,6 +230,7 @@ export default defineConfig({
       options: {
         // What maintainers read would stand before what a user looks for.
         _render: (text, env, md) => (/(?:^|\/)inside\//.test(env.relativePath) ? "" : md.render(text, env)),
+        miniSearch: { options: { tokenize: searchWords } },
         locales: {
           zh: {
             translations: {

@@ -1,0 +1,1 @@
+export function searchWords(text: string): readonly string[];
