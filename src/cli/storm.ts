@@ -199,7 +199,7 @@ const story: readonly Step[] = [
     until: [isLeased(valve, false)],
   },
   {
-    tells: msg`The storm is over and the sensor is mended. The guards let go once the wind has been low for five minutes.`,
+    tells: msg`The storm is over and the sensor is mended. The limits end once the wind has been low for five minutes.`,
     actions: [({ control }) => control.storm(false), ({ control }) => control.clearFaults()],
     until: [alarm("guard_blind", left, "cleared"), allows(left, "open")],
   },
