@@ -122,8 +122,8 @@ async function costOfJudging(count) {
   const store = new GreenhouseStore(mirrorSettings(loaded.configuration), clock, (text) => text);
   let changes = 0;
   const alarms = { list: [], setAll: (all) => (changes += [...all].length) };
-  const memory = { read: () => Promise.resolve(null), write: () => Promise.resolve() };
-  const readings = new ReadingAlarms({ clock, store, alarms, memory, log: console });
+  const readingsKept = { read: () => Promise.resolve(null), write: () => Promise.resolve() };
+  const readings = new ReadingAlarms(alarms, { clock, store, readingsKept, log: console });
   void readings.run(new AbortController().signal);
   await new Promise((resolve) => setImmediate(resolve));
   store.setReachable(true);
