@@ -237,14 +237,19 @@ async function joinParts(ground: Ground, options: BridgeOptions): Promise<Bridge
   status.show(made);
   const all: readonly (Running | null)[] = Object.values(made);
   const requests = createRequests(core, options, live, status, all);
+  const saved = new Set<string>();
   const http = await features.http.serve(core, configuration.http, {
     ...shownOf(core, options, live, status, requests),
     groups: made.groups.service,
+    onSaved: (keys) => keys.forEach((key) => saved.add(key)),
   });
   parts.push(...inOrder(core, status, requests, { ...made, http }));
   if (options.failing !== undefined) parts.push(failingWith(options.failing, core.platform));
   options.onMade?.(viewOf(core, status, http.page));
-  live.onReload(({ applied }) => onReload(applied, core, options, live, status));
+  live.onReload(({ applied }) => {
+    noteRead(applied, saved, core);
+    onReload(applied, core, options, live, status);
+  });
   live.onReload(({ applied, needRestart }) => {
     // If a restart is needed, the next run takes up the changes.
     if (applied.length > 0 && needRestart.length === 0) takeUp(core, live, all);
@@ -347,7 +352,7 @@ function shownOf(
   live: LiveSettings,
   status: Status,
   requests: RequestServer,
-): Omit<Shown, "groups"> {
+): Omit<Shown, "groups" | "onSaved"> {
   return {
     ...page,
     onListening: page.onListening,
@@ -404,10 +409,21 @@ function onReload(
 ): void {
   if (changes.length === 0) return;
   if (changes.includes("log.level")) setLogLevel(live.current.log.level);
-  const isOfFile = changes.includes("commands.read_only");
-  const record = { type: "configuration_changed", changes, ...(isOfFile && { chosen: null }) } as const;
-  core.journal.append(record, { durable: false }).catch(ignored);
   inForce(core, status);
+}
+
+/** Records what a file brings that was read again, without the saved keys: these were recorded with who saved them. */
+function noteRead(changes: readonly string[], saved: Set<string>, { journal }: Core): void {
+  const isOfFile = changes.includes("commands.read_only");
+  const others = changes.filter((key) => isOfFile || !saved.has(key));
+  saved.clear();
+  if (others.length === 0) return;
+  const record = {
+    type: "configuration_changed",
+    changes: others,
+    ...(isOfFile && { chosen: null }),
+  } as const;
+  journal.append(record, { durable: false }).catch(ignored);
 }
 
 /** Publishes the settings in force, and tells the limits whether the bridge is read-only. */

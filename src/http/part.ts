@@ -16,6 +16,8 @@ export interface Shown
   /** The section in force. */
   readonly current: () => HttpSection;
   readonly onListening: Port["onListening"];
+  /** Called with the keys of settings that were saved, before they are taken up. */
+  readonly onSaved: (keys: readonly string[]) => void;
   /** For a page of several accounts that shows this bridge too: the kinds of readings on its overview. */
   readonly elsewhere: Pick<PageSources, "kinds"> | null;
   /** Whether the command line of the same user can use a socket in the data directory; not in a simulated world. */
@@ -45,7 +47,7 @@ export async function servePage(core: Core, http: HttpSection, shown: Shown): Pr
 async function createPage(core: Core, http: HttpSection, shown: Shown): Promise<PageService> {
   const { PageService } = await import("./service.js");
   const { clock, log, mirror, commands, gaps, journal } = core;
-  const { metrics, current, elsewhere, ...sources } = shown;
+  const { metrics, current, elsewhere, onSaved, ...sources } = shown;
   const ownKinds = () => (current() || http || { overview: [] }).overview;
   const page = new PageService({
     ...sources,
@@ -59,7 +61,10 @@ async function createPage(core: Core, http: HttpSection, shown: Shown): Promise<
     alarms: () => commands.limits.alarms.list,
     seenAddresses: () => mirror.seen.list(),
     weather: () => commands.limits.weather(),
-    settingsSaved: (by, via, keys) => noteSaved(core, by, via, keys),
+    settingsSaved: (by, via, keys) => {
+      onSaved(keys);
+      return noteSaved(core, by, via, keys);
+    },
     pastReadings: http !== false && http.past_readings ? pastReadings(core) : null,
     dataDir: core.configuration.data_dir,
     inPlace: core.inPlace,

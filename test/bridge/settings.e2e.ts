@@ -68,6 +68,26 @@ describe("settings of the page", () => {
     expect(await readdir(join(folder, "data", "backups"))).toHaveLength(1);
   }, 60_000);
 
+  it("stand once in the journal, with who saved them; what was edited by hand stands there without a name", async () => {
+    const { folder, ask, logIn, bridge } = await running();
+    await logIn("anna");
+    const named = async (name: string) =>
+      until(async () => JSON.stringify((await ask("controllers")).body).includes(`"${name}"`), name);
+    const { etag } = (await ask("settings")).body as SettingsDocument;
+    const changes = { "controllers.GH-0001.name": "West" };
+    expect(await ask("settings", { changes, etag })).toMatchObject({ status: 200 });
+    await named("West");
+    const file = join(folder, "config.yaml");
+    await writeFile(file, (await readFile(file, "utf8")).replace("name: West", "name: North"));
+    bridge.signal("SIGHUP");
+    await named("North");
+    const { records } = (await ask("journal?kind=system")).body as {
+      records: { type: string; by?: string }[];
+    };
+    const changed = records.filter(({ type }) => type === "configuration_changed");
+    expect(changed.map(({ by }) => by ?? null)).toEqual([null, "anna"]);
+  }, 60_000);
+
   it("hide an actuator: it is neither mirrored nor commanded, and what was retained of it is cleared", async () => {
     const { folder, text, ask, logIn, nextRun, startedAt, seen } = await running();
     const state = "greenhouse/gh-0001/actuator/fan/state";
