@@ -21,7 +21,8 @@ import { type Mosquitto, type MosquittoOptions, startMosquitto } from "../suppor
 /** A folder that is gone when the test is over, with these files of mode 600. */
 export async function tempFolder(files: Readonly<Record<string, string>> = {}): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-test-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  // A program that ends may still write, or make a folder anew.
+  onTestFinished(() => rm(path, { recursive: true, force: true, maxRetries: 10 }));
   for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text, { mode: 0o600 });
   return path;
 }
