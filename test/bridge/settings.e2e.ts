@@ -197,6 +197,49 @@ describe("settings of the page", () => {
     expect((await ask("commands", { x: "y".repeat(70_000) })).status).toBe(413);
   }, 60_000);
 
+  it("leave a lease, a lock and a command under way as any restart does: each is kept, and has one result", async () => {
+    const more = `      valve: { kind: irrigation, address: 210 }
+      roof: { kind: skylight, address: 101, travel_time: 20s }
+`;
+    const { ask, logIn, nextRun, startedAt, seen } = await running(more);
+    await logIn("anna");
+    const of = (actuator: string, leaf: string) => {
+      const topic = `greenhouse/gh-0001/actuator/${actuator}/${leaf}`;
+      const texts = seen.flatMap((one) => (one.topic === topic && one.text !== "" ? [one.text] : []));
+      return texts.map((text) => JSON.parse(text) as Readonly<Record<string, unknown>>);
+    };
+    const command = (actuator: string, given: object) =>
+      ask("commands", { controller: "gh-0001", actuator, ...given });
+    await until(() => of("valve", "allowed").length > 0, "commands are taken");
+    const lease = { command: "on", for: "12s", id: "water" };
+    expect(await command("valve", lease)).toMatchObject({ status: 202 });
+    await until(() => of("valve", "result").some(({ id }) => id === "water"), "watering");
+    const lock = { controller: "gh-0001", actuator: "fan", reason: "on the ladder" };
+    expect(await ask("requests/lock", lock)).toMatchObject({ status: 200 });
+    const { etag } = (await ask("settings")).body as SettingsDocument;
+    const before = await startedAt();
+    // The second waits for its distance from the first.
+    for (const begun of [{ command: "open" }, { command: "close", id: "under-way" }])
+      expect(await command("roof", begun)).toMatchObject({ status: 202 });
+    const results = () =>
+      of("roof", "result").filter(({ id, repeated }) => id === "under-way" && repeated === false);
+    const changes = { "polling.stale_after": "20m" };
+    expect(await ask("settings", { changes, etag })).toMatchObject({ status: 200 });
+    expect(results()).toEqual([]);
+    await nextRun(before);
+    expect(await command("fan", { command: "on" })).toMatchObject({
+      status: 409,
+      body: { reason: "interlock", message: expect.stringContaining("on the ladder") as string },
+    });
+    const ended = () => of("valve", "result").filter(({ by }) => String(by).startsWith("lease"));
+    await until(() => ended().length > 0, "the water is off");
+    expect(ended()).toMatchObject([{ command: "off", outcome: "confirmed" }]);
+    await until(() => results().length > 0, "a result");
+    expect(results()).toMatchObject([
+      { command: "close", outcome: expect.stringMatching(/confirmed|refused/) },
+    ]);
+  }, 90_000);
+
   it("of the command line are taken up by the bridge that runs", async () => {
     const { folder, logIn, nextRun, startedAt } = await running();
     await logIn("anna");
