@@ -66,7 +66,10 @@ export class LimitChecks extends Check {
     const { controller, actuator, to } = event.facts ?? {};
     const one = this.limits.byId(controller, actuator);
     if (one === undefined) return;
-    one.movedElsewhere(String(to), event.type === "late_execution");
+    const isOwn = event.type === "late_execution";
+    const wanted = this.limits.unfinished(one).find(({ posts }) => posts.length > 0)?.word;
+    // A command of now with the same value moves it too, which was counted with its POST.
+    if (!isOwn || wanted !== to) one.movedElsewhere(String(to), isOwn);
     this.rules.changedElsewhere(one);
   }
 
