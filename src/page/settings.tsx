@@ -205,6 +205,9 @@ const shownDefault = ({ default: usual, example }: SettingNode): string => {
 
 /** Examples of names that people give, in the language of the page. */
 const exampleNames = {
+  "Air temperature": "example_sensor",
+  "EC target": "example_parameter",
+  East: "example_area",
   "East house": "example_house",
   "Left skylight": "example_skylight",
   "North farm": "example_farm",
