@@ -236,7 +236,7 @@ describe("settings of the page", () => {
     expect(ended()).toMatchObject([{ command: "off", outcome: "confirmed" }]);
     await until(() => results().length > 0, "a result");
     expect(results()).toMatchObject([
-      { command: "close", outcome: expect.stringMatching(/confirmed|refused/) },
+      { command: "close", outcome: expect.stringMatching(/confirmed|refused/) as string },
     ]);
   }, 90_000);
 
