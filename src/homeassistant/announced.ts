@@ -21,6 +21,7 @@ import {
   platforms,
   digest,
 } from "./identity.js";
+import { fieldsOf } from "../runtime/objects.js";
 
 /*
  * Home Assistant keeps a component that is merely left out of a message. A component goes only after a message that
@@ -46,9 +47,9 @@ export function announcementBeside(
   payload: { toString(): string },
   { topics, prefix }: Pick<DocumentSettings, "topics" | "prefix">,
 ): Pick<Known, "topic" | "code"> | null {
-  const read = () => record(parse(payload.toString()));
+  const read = () => fieldsOf(parse(payload.toString()));
   if (topic === topics.bridge.info) {
-    const { client_id: id } = record(read()["settings"]);
+    const { client_id: id } = fieldsOf(read()["settings"]);
     return typeof id === "string" ? { topic: bridgeDiscoveryTopic(prefix, id), code: null } : null;
   }
   if (placeOf(topics.base, topic)?.leaf !== "info") return null;
@@ -295,14 +296,14 @@ interface FoundDocument {
  */
 export function foundDocument(payload: string, baseTopic: string): FoundDocument | null {
   if (!mayBeOf(payload, baseTopic)) return null;
-  const document = record(parse(payload));
-  if (record(document["origin"])["name"] !== originName) return null;
-  const components = record(document["components"]);
+  const document = fieldsOf(parse(payload));
+  if (fieldsOf(document["origin"])["name"] !== originName) return null;
+  const components = fieldsOf(document["components"]);
   const topics = [...topicsIn(document["availability"]), ...Object.values(components).flatMap(topicsIn)];
   const bridges = topics.filter((topic) => topic.endsWith("/bridge/state"));
   const foreign = bridges.length > 0 && !bridges.includes(`${baseTopic}/bridge/state`);
   if (foreign || !topics.some((topic) => topic.startsWith(`${baseTopic}/`))) return null;
-  const code = record(document["device"])["serial_number"];
+  const code = fieldsOf(document["device"])["serial_number"];
   return {
     code: typeof code === "string" ? code : null,
     components: announcedIn(components, "earlier run"),
@@ -322,8 +323,8 @@ const isPlainText = /^[\w+./ -]*$/;
  */
 export function announcedIn(components: unknown, by: AnnouncedEntity["by"]): Announced {
   const announced = new Map<string, AnnouncedEntity>();
-  for (const [key, value] of Object.entries(record(components))) {
-    const component = record(value);
+  for (const [key, value] of Object.entries(fieldsOf(components))) {
+    const component = fieldsOf(value);
     const platform = platforms.find((known) => known === component["platform"]);
     if (platform === undefined || Object.keys(component).length < 2 || !/^[A-Za-z0-9_-]+$/.test(key))
       continue;
@@ -341,7 +342,7 @@ export function announcedIn(components: unknown, by: AnnouncedEntity["by"]): Ann
 /** Texts under keys `topic` or `…_topic`, also in an availability list. */
 function topicsIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(topicsIn);
-  return Object.entries(record(value)).flatMap(([key, inner]) => {
+  return Object.entries(fieldsOf(value)).flatMap(([key, inner]) => {
     if (typeof inner === "string") return /(^|_)topic$/.test(key) ? [inner] : [];
     return key === "availability" ? topicsIn(inner) : [];
   });
@@ -354,10 +355,6 @@ function parse(payload: string): unknown {
     return null;
   }
 }
-
-/** The fields of an object; none for any other value. */
-export const record = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
 
 const ofSensor = /^sensor_(?:factor|channel|name)_/;
 const ofConnection = /^binary_sensor_connectivity$/;

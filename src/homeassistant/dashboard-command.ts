@@ -4,7 +4,8 @@ import { CommandFailure } from "../runtime/ending.js";
 import type { CommandCall } from "../feature/command.js";
 import type { Configured } from "../feature/feature.js";
 import { msg } from "../language/text.js";
-import { foundDocument, record } from "./announced.js";
+import { fieldsOf } from "../runtime/objects.js";
+import { foundDocument } from "./announced.js";
 import { type AnnouncedHouse, dashboardOf } from "./dashboard.js";
 import type { keys } from "./section.js";
 
@@ -14,9 +15,9 @@ import type { keys } from "./section.js";
 function houseIn(payload: string, baseTopic: string): AnnouncedHouse | null {
   const code = foundDocument(payload, baseTopic)?.code ?? null;
   if (code === null) return null;
-  const { device, components } = record(JSON.parse(payload));
-  const { name } = record(device);
-  const entities = Object.entries(record(components)).map(([key, one]) => [key, record(one)] as const);
+  const { device, components } = fieldsOf(JSON.parse(payload));
+  const { name } = fieldsOf(device);
+  const entities = Object.entries(fieldsOf(components)).map(([key, one]) => [key, fieldsOf(one)] as const);
   return {
     code,
     name: typeof name === "string" ? name : code,

@@ -9,9 +9,9 @@ import {
   announcementBeside,
   bridgeDiscoveryTopic,
   foundDocument,
-  record,
 } from "./announced.js";
 import { discoveryFilter } from "./identity.js";
+import { fieldsOf } from "../runtime/objects.js";
 import type { DocumentSettings } from "./documents.js";
 import type { keys } from "./section.js";
 
@@ -126,13 +126,13 @@ export class Withdrawals {
 
 /** Unreadable parts of the file are left out, as it is only a reminder. */
 function decode(text: string | null): Map<string, Withdrawn> {
-  const read = record(text === null ? null : (JSON.parse(text) as unknown));
-  const topics = Object.entries(record(read["topics"]));
+  const read = fieldsOf(text === null ? null : (JSON.parse(text) as unknown));
+  const topics = Object.entries(fieldsOf(read["topics"]));
   return new Map(
     topics.map(([topic, kept]) => {
-      const { code, components } = record(kept);
+      const { code, components } = fieldsOf(kept);
       const entities = [...announcedIn(components, "earlier run")].flatMap(([key, entity]) => {
-        const { at } = record(record(components)[key]);
+        const { at } = fieldsOf(fieldsOf(components)[key]);
         return typeof at === "number" ? [[key, { ...entity, at }] as const] : [];
       });
       return [topic, { code: typeof code === "string" ? code : null, components: new Map(entities) }];

@@ -21,7 +21,7 @@ export const sent: Sent = { ok: true };
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export function fieldsOf(body: string): Fields | null {
+export function jsonFields(body: string): Fields | null {
   try {
     const read: unknown = JSON.parse(body);
     return typeof read === "object" && read !== null && !Array.isArray(read) ? { ...read } : null;
@@ -44,7 +44,7 @@ export const noAnswer: Sent = {
 export const judgeRobot =
   (busy: ReadonlySet<number>): HttpMessenger["judge"] =>
   (body) => {
-    const { errcode, errmsg } = fieldsOf(body) ?? {};
+    const { errcode, errmsg } = jsonFields(body) ?? {};
     if (typeof errcode !== "number") return noAnswer;
     if (errcode === 0) return sent;
     const problem = msg`the robot refuses it (${errcode}: ${typeof errmsg === "string" ? quote(errmsg) : msg`no reason given`})`;
@@ -105,7 +105,7 @@ export function judgeReply({ judge }: Pick<HttpMessenger, "judge">, reply: HttpR
 
 /** The service's own words, with its link to more. */
 function wordsOf(body: string): Text {
-  const fields = fieldsOf(body);
+  const fields = jsonFields(body);
   const plain = fields === null && !/^\s*[<{[]/.test(body) ? quote(body).slice(0, 200) : "";
   const reason = fields === null ? plain : (reasonIn(fields) ?? "");
   const link = fields?.["link"];
@@ -126,7 +126,7 @@ function parametersIn(body: string): {
   readonly movedTo: string | null;
   readonly waitMs: number | undefined;
 } {
-  const fields = fieldsOf(body) ?? {};
+  const fields = jsonFields(body) ?? {};
   const { parameters } = fields;
   const inner: Fields = typeof parameters === "object" && parameters !== null ? { ...parameters } : {};
   const moved = JSON.stringify(inner["migrate_to_chat_id"] ?? "").replaceAll('"', "");

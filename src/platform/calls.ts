@@ -18,7 +18,7 @@ import {
   UnreadableShape,
   withoutHostileNames,
 } from "./decode/decoding.js";
-import { fieldsOf } from "./decode/place.js";
+import { fieldNames } from "./decode/place.js";
 import { historyReader } from "./decode/history.js";
 import { deviceReader, stationReader, videoReader } from "./decode/lists.js";
 import { listingReader, manyValuesReader, oneValueReader, readWriteAnswer } from "./decode/registers.js";
@@ -66,7 +66,7 @@ const toBoth =
   (report: ReportShape, onUnread: OnUnread | undefined): ReportShape =>
   (problem, sample) => {
     report(problem, sample);
-    onUnread?.(row`${problem}${fieldsOf(sample)}`);
+    onUnread?.(row`${problem}${fieldNames(sample)}`);
   };
 
 /** Asks and decodes. An answer of another shape is an error that names the setting to change. */

@@ -10,6 +10,6 @@ export const byKey = <Key extends string, Value>(
   valueOf: (key: Key) => Value,
 ): Record<Key, Value> => Object.fromEntries(keys.map((key) => [key, valueOf(key)])) as Record<Key, Value>;
 
-/** The fields of a value from outside; none where it has none. */
+/** The fields of an object from outside; none for any other value, such as a list. */
 export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" ? { ...value } : {};
+  typeof value === "object" && !Array.isArray(value) ? { ...value } : {};

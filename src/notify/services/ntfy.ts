@@ -1,6 +1,6 @@
 import { msg } from "../../language/text.js";
 import { optional, required, section, webUrl, withDefault, writtenText } from "../../settings/values.js";
-import { fieldsOf, noAnswer, sent } from "../answers.js";
+import { jsonFields, noAnswer, sent } from "../answers.js";
 import { cutTo, post, secretExample, secretText, service } from "../service.js";
 
 const looks = {
@@ -39,6 +39,6 @@ export const ntfy = service({
         { topic, title: cutTo(title, 250), message: cutTo(text, 3_900), ...looks[severity] },
         token === undefined ? {} : { authorization: `Bearer ${token}` },
       ),
-    judge: (body) => (typeof fieldsOf(body)?.["id"] === "string" ? sent : noAnswer),
+    judge: (body) => (typeof jsonFields(body)?.["id"] === "string" ? sent : noAnswer),
   }),
 });

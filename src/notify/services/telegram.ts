@@ -1,6 +1,6 @@
 import { msg } from "../../language/text.js";
 import { optional, required, section, webUrl, withDefault, writtenText } from "../../settings/values.js";
-import { fieldsOf, noAnswer, sent } from "../answers.js";
+import { jsonFields, noAnswer, sent } from "../answers.js";
 import { plainText, post, secretExample, secretText, service } from "../service.js";
 
 export const telegram = service({
@@ -34,6 +34,6 @@ export const telegram = service({
         disable_notification: message.severity === "info",
         link_preview_options: { is_disabled: true },
       }),
-    judge: (body) => (fieldsOf(body)?.["ok"] === true ? sent : noAnswer),
+    judge: (body) => (jsonFields(body)?.["ok"] === true ? sent : noAnswer),
   }),
 });

@@ -1,7 +1,7 @@
 import { joined, msg } from "../../language/text.js";
 import { z } from "zod";
 import { expecting, named, optional, required, section, urlOf, writtenText } from "../../settings/values.js";
-import { askedMs, fieldsOf, reasonIn, sent } from "../answers.js";
+import { askedMs, jsonFields, reasonIn, sent } from "../answers.js";
 import type { Sent } from "../plan.js";
 import { post, secretExample, service } from "../service.js";
 
@@ -55,7 +55,7 @@ export const webhook = service({
 
 /** Many services answer 200 and say in JSON that they failed: `{"ok": false}`, or a robot's code. */
 function judgeHook(body: string): Sent {
-  const fields = fieldsOf(body) ?? {};
+  const fields = jsonFields(body) ?? {};
   const { ok, success, status, errcode, code } = fields;
   const isCode = (value: unknown): value is number => typeof value === "number" && value !== 0;
   // In an answer with only `code` the code may be that of HTTP.

@@ -42,7 +42,7 @@ export function lookOf(part: unknown): Text {
 }
 
 /** ` (fields: a, b)`: only names, never values. */
-export function fieldsOf(part: unknown): Text {
+export function fieldNames(part: unknown): Text {
   if (!isContainer(part)) return "";
   const first: unknown = Array.isArray(part) ? part[0] : part;
   const names = isContainer(first) && !Array.isArray(first) ? Object.keys(first).slice(0, mostNames) : [];

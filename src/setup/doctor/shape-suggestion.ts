@@ -4,7 +4,7 @@ import type { ShapedOperation } from "../../settings/sections/platform.js";
 import type { DeviceRecord, SensorItem } from "../../greenhouse/ports.js";
 import { catalogueWord } from "../../greenhouse/sensor-names.js";
 import { type Decoding, UnreadableShape } from "../../platform/decode/decoding.js";
-import { fieldsOf, lookOf, placeIn } from "../../platform/decode/place.js";
+import { fieldNames, lookOf, placeIn } from "../../platform/decode/place.js";
 import { historyReader } from "../../platform/decode/history.js";
 import { deviceReader, stationReader, videoReader } from "../../platform/decode/lists.js";
 import { manyValuesReader, oneValueReader } from "../../platform/decode/registers.js";
@@ -49,7 +49,7 @@ function decode<Item>(
   const decoding: Decoding = {
     code: query["deviceCode"] ?? "",
     address: query["address"] ?? "",
-    report: (problem, sample) => add(row`${problem}${placeOf(body, sample)}${fieldsOf(sample)}`),
+    report: (problem, sample) => add(row`${problem}${placeOf(body, sample)}${fieldNames(sample)}`),
     readTime: timeReader(zoneOffset(timeZone)),
     receivedAt,
   };
@@ -57,7 +57,7 @@ function decode<Item>(
     return { found: read(body, decoding), problems: [...problems.values()] };
   } catch (error) {
     if (!(error instanceof UnreadableShape)) throw error;
-    add(row`${error.text}${fieldsOf(body)}`);
+    add(row`${error.text}${fieldNames(body)}`);
     return { found: [], problems: [...problems.values()] };
   }
 }
