@@ -110,12 +110,17 @@ const kinds: Readonly<Record<string, Text>> = {
   allowed: msg`allowed`,
 };
 
+/** Whether a document is about a reading, as an alarm may be. */
+export const isOfSensor = (document: Fields | null): document is Fields =>
+  typeof document?.["sensor"] === "string";
+
+/** The reading of a document about one, as `<controller>/<sensor>`. */
+export const aboutReading = ({ controller, sensor }: Fields): string =>
+  `${shown(controller)}/${shown(sensor)}`;
+
 /** The reading that an alarm is about; null where nothing was read. */
-export function readingOf(
-  { controller, sensor }: Fields,
-  readings: ReadonlyMap<string, Fields>,
-): ShownValue | null {
-  const { name, value, unit } = readings.get(`${shown(controller)}/${shown(sensor)}`) ?? {};
+export function readingOf(alarm: Fields, readings: ReadonlyMap<string, Fields>): ShownValue | null {
+  const { name, value, unit } = readings.get(aboutReading(alarm)) ?? {};
   if (typeof name !== "string" || typeof value !== "number") return null;
   return { name, value, unit: typeof unit === "string" ? unit : null };
 }

@@ -31,6 +31,8 @@ import {
   demoView,
   type Fields,
   noteLine,
+  aboutReading,
+  isOfSensor,
   readingOf,
   readingsTable,
   resultLine,
@@ -130,19 +132,11 @@ async function watchDemo(
 ): Promise<void> {
   const base = configuration.mqtt.base_topic;
   const readings = new Map<string, Fields>();
-  /** Of all houses, by `<controller>/<sensor>`. */
-  const all = new Map<string, Fields>();
   const seen = new Seen(base);
   // Otherwise documents that exist already would be shown before the first word of a story.
   const shown = { isBegun: story === null };
   await withBroker(configuration, async (client) => {
-    client.watch(({ topic, payload }) => {
-      const fields = inertFields(documentOf(payload.toString()));
-      const [, house = "", sensor] = /\/([^/]+)\/sensor\/([^/]+)\/json$/.exec(topic) ?? [];
-      if (sensor === undefined) showWhatCame(inert(topic), fields, { seen, view, shown, all });
-      else all.set(inert(`${house}/${sensor}`), fields ?? {});
-      if (sensor !== undefined && house === shownController) readings.set(inert(sensor), fields ?? {});
-    });
+    client.watch(showMessages(readings, { seen, view, shown }));
     await client.subscribe([
       ...[`${base}/+/sensor/+/json`, `${base}/alarm/+`, `${base}/+/parameter/+/result`],
       ...["result", "lock", "lease", "allowed"].map((leaf) => `${base}/+/actuator/+/${leaf}`),
@@ -166,6 +160,30 @@ interface Showing {
   readonly view: DemoView;
   readonly shown: { readonly isBegun: boolean };
   readonly all: ReadonlyMap<string, Fields>;
+}
+
+/** Shows each message, and notes the readings of the greenhouse that is shown. */
+function showMessages(readings: Map<string, Fields>, showing: Omit<Showing, "all">) {
+  /** Of all houses, by `<controller>/<sensor>`. */
+  const all = new Map<string, Fields>();
+  /** Alarms of readings that have not come yet: a topic's alarm has no facts, so its line says the reading's value. */
+  const waiting = new Map<string, () => void>();
+  return ({ topic, payload }: { readonly topic: string; readonly payload: Uint8Array }): void => {
+    const fields = inertFields(documentOf(payload.toString()));
+    const [, house = "", sensor] = /\/([^/]+)\/sensor\/([^/]+)\/json$/.exec(topic) ?? [];
+    if (sensor === undefined) {
+      const show = () => showWhatCame(inert(topic), fields, { ...showing, all });
+      const about = isOfSensor(fields) ? aboutReading(fields) : null;
+      if (about === null || all.has(about)) show();
+      else waiting.set(about, show);
+      return;
+    }
+    const about = inert(`${house}/${sensor}`);
+    all.set(about, fields ?? {});
+    if (house === shownController) readings.set(inert(sensor), fields ?? {});
+    waiting.get(about)?.();
+    waiting.delete(about);
+  };
 }
 
 function showWhatCame(topic: string, fields: Fields | null, { seen, view, shown, all }: Showing): void {
