@@ -81,16 +81,24 @@ function readStamp(properties: UserProperties | undefined): Pick<Sender, "via" |
 export function filterCovers(filter: string, asked: string): boolean {
   // A leading wildcard never matches the broker's own `$` topics.
   if (asked.startsWith("$") && !filter.startsWith("$")) return false;
-  const levels = filter.split("/");
-  const askedLevels = asked.split("/");
-  for (const [n, level] of levels.entries()) {
-    if (level === "#") return true;
-    const other = askedLevels[n];
-    if (other === undefined || other === "#") return false;
-    if (level !== "+" && level !== other) return false;
+  let at = 0;
+  for (let n = 0; n < filter.length; n += 1) {
+    if (isWildcard(filter, n, "#")) return true;
+    if (isWildcard(filter, n, "+")) {
+      if (isWildcard(asked, at, "#")) return false;
+      const end = asked.indexOf("/", at);
+      at = end === -1 ? asked.length : end;
+    } else if (filter[n] === asked[at]) at += 1;
+    else return at === asked.length && filter.slice(n) === "/#";
   }
-  return askedLevels.length === levels.length;
+  return at === asked.length;
 }
+
+/** Whether the level that begins there is this wildcard and nothing else. */
+const isWildcard = (filter: string, at: number, wildcard: "+" | "#"): boolean =>
+  filter[at] === wildcard &&
+  (at === 0 || filter[at - 1] === "/") &&
+  (at + 1 === filter.length || filter[at + 1] === "/");
 
 interface StateMessage {
   readonly topic: string;

@@ -13,7 +13,39 @@ describe("a topic filter", () => {
     ["#", "$SYS/a", false],
     ["$SYS/#", "$SYS/a", true],
     ["a/b", "a/b/c", false],
+    ["a/#", "ab", false],
+    ["a+", "ab", false],
+    ["a/+/c", "a//c", true],
+    ["a/+", "a/#", false],
+    ["a/+/#", "a/b", true],
+    ["a", "a/#", false],
+    ["a/#", "a/#", true],
   ])("%s matches %s: %s", (filter, topic, matches) => expect(filterCovers(filter, topic)).toBe(matches));
+
+  /** The rule of MQTT 5, section 4.7, level by level. */
+  function coversByLevels(filter: string, asked: string): boolean {
+    if (asked.startsWith("$") && !filter.startsWith("$")) return false;
+    const [levels, others] = [filter.split("/"), asked.split("/")];
+    for (const [n, level] of levels.entries()) {
+      if (level === "#") return true;
+      const other = others[n];
+      if (other === undefined || other === "#" || (level !== "+" && level !== other)) return false;
+    }
+    return others.length === levels.length;
+  }
+
+  it("covers what it covers level by level", () => {
+    const level = fc.constantFrom("a", "ab", "", "+", "a+", "$a");
+    const text = fc
+      .tuple(fc.array(level, { minLength: 1, maxLength: 5 }), fc.boolean())
+      .map(([levels, open]) => [...levels, ...(open ? ["#"] : [])].join("/"));
+    fc.assert(
+      fc.property(text, text, (filter, asked) => {
+        expect(filterCovers(filter, asked)).toBe(coversByLevels(filter, asked));
+      }),
+      { numRuns: 20_000 },
+    );
+  });
 
   it("covers another only if it matches every topic the other matches", () => {
     const level = fc.constantFrom("a", "b", "", "+");
