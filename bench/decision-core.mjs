@@ -63,6 +63,7 @@ function memoryWorld() {
         return Promise.resolve((world.records += 1));
       },
       isOpen: () => true,
+      isChecked: () => false,
       state: () => ({ available: true, reason: null }),
     },
     clock: {

@@ -137,12 +137,15 @@ class Scene {
     while (this.ear.messages === 0 && performance.now() < deadline) await wait(20);
   }
 
-  /** Requests the path `times` times in sequence. */
+  /** Requests the path `times` times in sequence, no faster than the bridge allows. */
   async get(path, times) {
     for (let n = 0; n < times; n += 1) {
       const answer = await fetch(`http://127.0.0.1:${this.http.port}${path}`);
-      if (!answer.ok) throw new Error(`${path} answers ${answer.status}`);
       await answer.arrayBuffer();
+      if (answer.status === 429) {
+        n -= 1;
+        await wait(Number(answer.headers.get("retry-after")) * 1_000);
+      } else if (!answer.ok) throw new Error(`${path} answers ${answer.status}`);
     }
   }
 

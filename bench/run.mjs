@@ -127,31 +127,49 @@ const fewer = {
 };
 const counts = reduced ? fewer : full;
 
+/** Parts that broke off; the others are measured all the same. */
+const broken = [];
+
+/** The figures of a part, which has one of these letters. */
+async function partOf(letters, measured) {
+  if (!letters.some(wanted)) return [];
+  try {
+    return await measured();
+  } catch (error) {
+    broken.push(`part ${letters.join(", ")} broke off: ${error.stack}`);
+    say(broken.at(-1));
+    return [];
+  }
+}
+
 async function measure() {
   const needsPackages = wanted("b") || wanted("c");
   const loaded = needsPackages ? await notePackages() : null;
-  const figures = [];
-  if (wanted("c")) figures.push(...(await measureStart({ ...counts.start, ...loaded, say })));
-  if (wanted("a")) figures.push(...(await measureSweep({ ...counts.sweep, say })));
-  if (wanted("o")) figures.push(...(await measureSparkplug({ ...counts.sparkplug, say })));
-  if (wanted("i")) figures.push(...(await measureFlood({ ...counts.flood, say })));
-  if (wanted("l")) figures.push(...(await measureSilent({ ...counts.silent, say })));
-  if (wanted("f")) figures.push(...(await measureCommands({ ...counts.commands, say })));
   // They settle in the meantime and hardly disturb: together they need two percent of a processor.
-  const paced = wanted("d") ? await startPaced(counts.pace.sizes) : null;
-  if (wanted("g") || wanted("h"))
-    figures.push(...(await measureDecisions({ ...counts.decisions, wanted, say })));
-  if (wanted("j")) figures.push(...(await measureJudging({ ...counts.judging, say })));
-  if (wanted("b")) figures.push(...(await measureMemory({ ...counts.memory, ...loaded, say })));
-  if (paced !== null) figures.push(...(await measurePace(paced, { ...counts.pace, say })));
-  if (wanted("k")) figures.push(...(await measurePage({ ...counts.page, say })));
-  if (wanted("p")) figures.push(...(await measureIsolation({ ...counts.isolation, say })));
-  if (wanted("m")) figures.push(...(await measureAnnounced({ ...counts.announced, say })));
-  if (wanted("n")) figures.push(...(await measurePeer({ ...counts.peer, say })));
-  if (wanted("pi")) figures.push(...(await measureSmall({ ...counts.small, say })));
-  if (wanted("r")) figures.push(...(await measureBands({ ...counts.bands, say })));
-  if (wanted("q")) figures.push(...(await measureLine({ ...counts.line, say })));
-  if (wanted("e")) figures.push(...(await measureGrowth({ ...counts.growth, say })));
+  let paced = null;
+  const parts = [
+    [["c"], () => measureStart({ ...counts.start, ...loaded, say })],
+    [["a"], () => measureSweep({ ...counts.sweep, say })],
+    [["o"], () => measureSparkplug({ ...counts.sparkplug, say })],
+    [["i"], () => measureFlood({ ...counts.flood, say })],
+    [["l"], () => measureSilent({ ...counts.silent, say })],
+    [["f"], () => measureCommands({ ...counts.commands, say })],
+    [["d"], async () => ((paced = await startPaced(counts.pace.sizes)), [])],
+    [["g", "h"], () => measureDecisions({ ...counts.decisions, wanted, say })],
+    [["j"], () => measureJudging({ ...counts.judging, say })],
+    [["b"], () => measureMemory({ ...counts.memory, ...loaded, say })],
+    [["d"], () => measurePace(paced, { ...counts.pace, say })],
+    [["k"], () => measurePage({ ...counts.page, say })],
+    [["p"], () => measureIsolation({ ...counts.isolation, say })],
+    [["m"], () => measureAnnounced({ ...counts.announced, say })],
+    [["n"], () => measurePeer({ ...counts.peer, say })],
+    [["pi"], () => measureSmall({ ...counts.small, say })],
+    [["r"], () => measureBands({ ...counts.bands, say })],
+    [["q"], () => measureLine({ ...counts.line, say })],
+    [["e"], () => measureGrowth({ ...counts.growth, say })],
+  ];
+  const figures = [];
+  for (const [letters, measured] of parts) figures.push(...(await partOf(letters, measured)));
   return figures.sort((one, other) => one.part.localeCompare(other.part));
 }
 
@@ -181,7 +199,11 @@ try {
   const began = performance.now();
   const figures = await measure();
   report(figures, (performance.now() - began) / 1000);
-  const faults = [...(values.keep === true ? [] : worseThan(readKept(), figures)), ...outOfLine(figures)];
+  const faults = [
+    ...broken,
+    ...(values.keep === true ? [] : worseThan(readKept(), figures)),
+    ...outOfLine(figures),
+  ];
   for (const fault of faults) console.error(`FAILED: ${fault}`);
   if (faults.length > 0) process.exitCode = 1;
   if (values.keep === true) writeKept(figures);
