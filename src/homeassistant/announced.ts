@@ -209,7 +209,8 @@ export function reconcile(
   const { document, leftOut } = isTooLong ? fittingDocument(whole) : { document: whole, leftOut: 0 };
   const { gone, text } = isTooLong ? messageOf(document, around) : all;
   const hash = digest(text);
-  const announced = new Map([...announcedIn(document.components, "this run")]);
+  const isSame = held.isOwn && hash === held.hash && gone.length + stubs.length === 0;
+  const announced = new Map(isSame ? ofThisRun(before) : announcedIn(document.components, "this run"));
   for (const [key] of gone) announced.delete(key);
   const isChanged = [...announced].some(([key, one]) => (before.get(key) ?? one).digest !== one.digest);
   for (const [key, one] of stubs) announced.set(key, { ...one, by: "stub" });
@@ -223,6 +224,8 @@ export function reconcile(
     isFollowed: gone.length + stubs.length > 0,
   };
 }
+
+const ofThisRun = (components: Announced) => [...components].filter(([, { by }]) => by === "this run");
 
 interface Around {
   readonly stubs: readonly (readonly [string, AnnouncedEntity])[];

@@ -115,9 +115,11 @@ export class LimitService {
   #isLeft(topic: string): boolean {
     const { topics, store } = this.#ports;
     if (isAlarm(topics, topic)) return !this.alarms.has(topic.slice(topics.alarms.length - 1));
-    const [controller = "", , actuator = "", leaf] = topic.split("/").slice(-4);
+    const leaf = (["lock", "lease"] as const).find((one) => topic.endsWith(`/${one}`));
+    if (leaf === undefined) return false;
+    const [controller = "", , actuator = ""] = topic.split("/").slice(-4);
     const restrictions = store.byId(controller)?.actuators.get(actuator)?.restrictions;
-    return (leaf === "lock" || leaf === "lease") && (restrictions?.[leaf] ?? null) === null;
+    return (restrictions?.[leaf] ?? null) === null;
   }
 
   /** Whether anything limits the actuator. If not, no other part would clear its alarms. */

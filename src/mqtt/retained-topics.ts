@@ -64,8 +64,7 @@ export class RetainedTopics {
     this.#clock = clock;
     this.#log = log;
     this.#rest = new Rest(clock);
-    const onFound = (topic: string, payload: Buffer) =>
-      this.#step({ type: "found", topic, payload: payload.toString() });
+    const onFound = (topic: string, payload: Buffer) => this.#step({ type: "found", topic, payload });
     this.onFound(context.topics.retained, { onFound });
   }
 

@@ -139,6 +139,12 @@ interface Turn extends Decision {
   readonly context: RetainedContext;
 }
 
+/** Text or bytes, which are read only where they count. */
+interface FoundPayload {
+  readonly length: number;
+  toString(): string;
+}
+
 export type Input =
   /** The broker takes messages; before `online` the first link of a run shows what may be commanded. */
   | { readonly type: "linked" }
@@ -168,7 +174,7 @@ export type Input =
   /** What a result reports is published before the result. */
   | { readonly type: "hastened"; readonly code: string; readonly about: Shown | undefined }
   /** The broker has held this since before the link. */
-  | { readonly type: "found"; readonly topic: string; readonly payload: string }
+  | { readonly type: "found"; readonly topic: string; readonly payload: FoundPayload }
   /** Leftovers up to this extent may be emptied now. */
   | { readonly type: "swept"; readonly extent: Extent }
   | {
@@ -351,9 +357,9 @@ export function retryMs(error: PublishErrorKind, attempts: number): number {
 
 function onFound({ kept, context }: Turn, { topic, payload }: InputOf<"found">): void {
   const place = placeOf(context.topics.base, topic);
-  if (payload === "" || place === null) return;
+  if (payload.length === 0 || place === null) return;
   if (isWanted(context, place, kept.documents.get(topic)?.payload)) doubt(kept, context, place, topic);
-  else findLeftover(kept.leftovers, context, topic, payload, place);
+  else findLeftover(kept.leftovers, context, topic, payload.toString(), place);
 }
 
 /** A restriction may end before this run publishes it; the first publish of the controller then empties its topic. */

@@ -239,6 +239,8 @@ function addressSegment(address: string): string {
 
 /** The command or request that a message on a topic makes; null for none. */
 export function incomingOn({ base }: Pick<Topics, "base">, topic: string): Incoming | null {
+  // Nearly all that a broker holds of ours is neither, and comes here at each link.
+  if (!topic.endsWith("/set") && !topic.startsWith(`${base}/bridge/request/`)) return null;
   if (!topic.startsWith(`${base}/`)) return null;
   const [controllerId, folder, name, verb, ...rest] = topic.slice(base.length + 1).split("/");
   if (controllerId === undefined || folder === undefined || name === undefined || rest.length > 0)

@@ -43,12 +43,24 @@ describe("what the bench says of a growing account", () => {
 });
 
 describe("what the bench says of a fleet", () => {
-  const good = { accounts: 1_000, rss_mib: 900, rss_after_restart_mib: 1_000, cpu_percent_of_a_core: 32 };
+  const good = {
+    ...{ accounts: 1_000, rss_mib: 900, rss_after_restart_mib: 1_000 },
+    ...{ cpu_percent_of_a_core: 32, restart_cpu_s_of_a_minute: 25 },
+  };
   const fast = { all_read_s: 80, restart_all_read_s: 90 };
 
   it.each([
     ["within its bars", {}, []],
-    ["as much as they allow", { all_read_s: 120, cpu_percent_of_a_core: 50 }, []],
+    [
+      "as much as they allow",
+      { all_read_s: 120, cpu_percent_of_a_core: 50, restart_cpu_s_of_a_minute: 30 },
+      [],
+    ],
+    [
+      "too much work in the minute after the restart",
+      { restart_cpu_s_of_a_minute: 31 },
+      ["restart_cpu_s_of_a_minute is 31.0"],
+    ],
     [
       "too much memory after the restart",
       { rss_after_restart_mib: 1_230 },
