@@ -81,14 +81,14 @@ describe.each(brokerTable)("on $make with MQTT $version", (at) => {
   it("the old link's will does not come later either, when the broker would have missed it (32; trap 6)", async () => {
     const { broker, proxy, way } = await proxied(at);
     // Without the guard, which would repair it.
-    const { connection, born } = bridge({ ...way, guard: undefined, limits: { keepaliveS: 1 } });
+    const { connection, born } = bridge({ ...way, guard: undefined, limits: { keepaliveS: 2 } });
     await born(1);
     // Another client whose link goes dead at the same moment shows when the broker notices.
     const control = connect({
       ...way,
       clientId: "control",
       will: { topic: "greenhouse/control", payload: "died" },
-      limits: { keepaliveS: 1, backoff: { firstMs: 60_000, maxMs: 60_000 } },
+      limits: { keepaliveS: 2, backoff: { firstMs: 60_000, maxMs: 60_000 } },
     });
     await control.online();
     const seen = await watched(broker, "greenhouse/#");
