@@ -21,6 +21,9 @@ interface Acknowledged {
   isUncertain: boolean;
 }
 
+/** Time passes within a turn too, as the clock is read. */
+const sameTurnMs = 5;
+
 /**
  * S20: every alarm is raised once, cleared once, and shown accordingly. An acknowledgement clears nothing, and is shown
  * until the alarm is over, also by later runs.
@@ -92,8 +95,9 @@ export class AlarmChecks extends LimitCheck {
     if (id === "flood") this.#isFlood = this.isOn(id);
     const { now } = this.world.time;
     if (wasOn !== this.isOn(id)) this.#changedAt.set(id, now);
-    // Also the alarm that made it a flood.
-    if (this.#isFlood) for (const [one, at] of this.#changedAt) if (at === now) this.#untold.add(one);
+    // Also the alarm that made it a flood, just before.
+    if (this.#isFlood)
+      for (const [one, at] of this.#changedAt) if (now - at <= sameTurnMs) this.#untold.add(one);
     this.world.journalist.note("alarm", { id, state: this.#shown(id), boot: bridge?.boot });
   }
 

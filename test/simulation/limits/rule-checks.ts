@@ -86,8 +86,16 @@ export class LeaseChecks extends LimitCheck {
 
   /** Whether its command is over, perhaps badly, so that the earlier lease is in force again. */
   #mayHaveGone({ isUncertain, ask }: Lease): boolean {
-    const isDone = ask.phases.at(-1)?.phase === "done" || this.#isVain(ask);
+    const isDone = ask.phases.at(-1)?.phase === "done" || this.#isVain(ask) || this.#isTooOldHalfWay(ask);
     return isUncertain || (isDone && ask.results.length === 0);
+  }
+
+  /**
+   * Whether it may have failed between its mode and its degree, as it grew too old. That is published a moment after
+   * its effects.
+   */
+  #isTooOldHalfWay({ word, mayExpireAt }: Ask): boolean {
+    return isDegree(word ?? "") && this.world.time.now >= mayExpireAt;
   }
 
   /**
