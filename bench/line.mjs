@@ -135,6 +135,8 @@ class Scene {
     this.ear = await Counter.open(port, ["#"]);
     const deadline = performance.now() + 60_000;
     while (this.ear.messages === 0 && performance.now() < deadline) await wait(20);
+    // The bridge reads what the broker has kept meanwhile, so its first messages come in pieces.
+    await this.ear.until(this.controllers * messagesPerController, 15_000);
   }
 
   /** Requests the path `times` times in sequence. */
