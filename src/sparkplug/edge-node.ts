@@ -112,6 +112,8 @@ export class EdgeNode {
   #nodeShown: readonly Metric[] = [];
   #settlesAt: number | null = null;
   #deathSeenAt: number | null = null;
+  /** The number under which hosts know the node: that of the newest birth that the broker passed on. */
+  #knownAs: number | null = null;
 
   constructor(core: NodeCore, settings: SparkplugSettings, broker: Access) {
     const { clock, mirror, commands } = core;
@@ -241,6 +243,7 @@ export class EdgeNode {
     onUnlinked(this.#session);
     this.#devices.onUnlinked();
     this.#deathSeenAt = null;
+    this.#knownAs = null;
   }
 
   /** Publishes the node's death; if the link breaks first, the broker publishes the will. */
@@ -465,6 +468,8 @@ export class EdgeNode {
   }
 
   #birthSeen(payload: Buffer): void {
+    const birth = readPayload(payload);
+    this.#knownAs = birth === null ? this.#knownAs : bdSeqOf(birth);
     if (this.#alarms.isOwnBirth(payload)) return;
     const { group, node } = this.#settings;
     this.#badInput("foreign_birth", { group, node });
@@ -472,11 +477,15 @@ export class EdgeNode {
     this.#rest.wake();
   }
 
-  /** An earlier link's will may come late. If it has the present number, hosts believe that the node is dead. */
+  /**
+   * An earlier link's will may come late. If it has the present number, hosts believe that the node is dead, as they do
+   * if another node of the name was born last and dies.
+   */
   #deathSeen(payload: Buffer): void {
     const { isBorn, bdSeq } = this.#session;
     const death = readPayload(payload);
-    if (!isBorn || death === null || bdSeqOf(death) !== bdSeq) return;
+    const died = death && bdSeqOf(death);
+    if (!isBorn || died === null || (died !== bdSeq && died !== this.#knownAs)) return;
     this.#deathSeenAt ??= this.#core.clock.monotonic();
     this.#rest.wake();
   }

@@ -5,6 +5,7 @@ import { bridge, fanAt, platform } from "../bridge/support/bridge.js";
 import { startProcess } from "../bridge/support/program.js";
 import { tempFolder, testMosquitto, until } from "../mqtt-connection/support.js";
 import { freePort } from "../support/mosquitto.js";
+import { nodeBirthPayload, nodeDeathPayload } from "../../src/sparkplug/messages.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { edgeNodeAt } from "./bench.js";
 import { host, nodeRoot } from "./host.js";
@@ -48,6 +49,19 @@ it("a birth that is larger than the broker takes is an alarm with the remedy, an
   await until(() => view.of("DDATA", "gh-0002").length > 0, "data of the other");
   expect(alarms[0]).toMatch(/^birth_too_large gh-0001 .*takes at most 6000: raise its packet limit/);
   expect([view.shown.has("gh-0001"), node.facts().connected, view.faults]).toEqual([false, true, []]);
+});
+
+it("when another node of the name dies, hosts are told anew that this one lives", async () => {
+  const { url } = await testMosquitto();
+  const { view, say } = await host(url);
+  edgeNodeAt(url);
+  await until(() => view.shown.size === 2, "born");
+  const bdSeq = 77;
+  await say(nodeRoot("NBIRTH"), nodeBirthPayload(bdSeq, [], { seq: 0, now: Date.now() }));
+  await until(() => view.bdSeq === bdSeq, "the other one is born");
+  await say(nodeRoot("NDEATH"), nodeDeathPayload(bdSeq, Date.now()));
+  await until(() => view.of("NDEATH").length === 1, "the other one is dead");
+  await until(() => view.bdSeq === 0 && view.shown.size === 2, "born again");
 });
 
 it("a clock that is set changes no number, no order and no pause", async () => {
