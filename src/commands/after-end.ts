@@ -4,7 +4,6 @@ import {
   type CommandResult,
   isBad,
   isGood,
-  isToldWhenLate,
   type Outcome,
 } from "../greenhouse/command/outcomes.js";
 import { shows, showsModeOfDegree, type Step, stepsOf } from "../greenhouse/command/plan.js";
@@ -173,6 +172,10 @@ const isSettled = ({ state }: Resting) => state !== "auto" && state !== "unknown
 
 const isModeOnly = (resting: Resting, state: string) =>
   resting.state === "position" && resting.position === null && state === "position";
+
+/** Whether people are told when the value of a command with this outcome appears later. */
+const isToldWhenLate = ({ outcome, reason }: Pick<CommandResult, "outcome" | "reason">): boolean =>
+  outcome === "unconfirmed" && reason === null;
 
 /**
  * The value to watch for after this end; the newest command sent counts. A value that the platform refused, by its

@@ -1,12 +1,5 @@
 import type { Text } from "../language/text.js";
-import {
-  confirmWithinMs,
-  readBackDelaysMs,
-  shows,
-  showsModeOfDegree,
-  type Step,
-  travels,
-} from "../greenhouse/command/plan.js";
+import { confirmWithinMs, shows, showsModeOfDegree, type Step, travels } from "../greenhouse/command/plan.js";
 import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
 import { isIdlePulse, proofAddress } from "../greenhouse/readings.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
@@ -93,6 +86,14 @@ export function readBackFrom(
 export function recoveredReadBack(step: Step, settings: ActuatorSettings, now: number): ReadBack {
   const times = { from: -Infinity, settleMs: 0, lastAt: now + recoveredGiveUpMs, lagMs: 0, dueAt: now };
   return { step, address: proofAddress(settings, step), ...times, recovered: true, ...idle };
+}
+
+/**
+ * When to read back, in ms after the end of the POST: 2, 4, 8, 15 s, then every 30 s, but not before `settle` is over.
+ */
+function readBackDelaysMs(place: number): number {
+  const first = [2_000, 4_000, 8_000, 15_000];
+  return first[place] ?? 15_000 + (place - first.length + 1) * 30_000;
 }
 
 /**

@@ -8,7 +8,7 @@ import {
   resultSentence,
   type StepReport,
 } from "../greenhouse/command/outcomes.js";
-import { expired, shows, showsModeOfDegree, showsModeOnly, type Step } from "../greenhouse/command/plan.js";
+import { shows, showsModeOfDegree, showsModeOnly, type Step } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import { endedText } from "../greenhouse/wording.js";
 import { degreePlaces, freeText, type GroupListing } from "../greenhouse/group-listing.js";
@@ -18,6 +18,7 @@ import { isIdlePulse, maybePulse, pulseAdvice } from "../greenhouse/readings.js"
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { SentMemory } from "../journal/records.js";
 import type { Sentences } from "../runtime/log.js";
+import { expired } from "./age.js";
 import type { Command } from "./command.js";
 
 /** How a command ended, in the terms of the result. */

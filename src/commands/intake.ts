@@ -1,11 +1,11 @@
 import { msg } from "../language/text.js";
 import type { CommandResult, Refusal } from "../greenhouse/command/outcomes.js";
-import { ageAllowance, type AgeFacts } from "../greenhouse/command/plan.js";
 import { canonical, readWanted, type Wanted } from "../greenhouse/command/words.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { About } from "../journal/records.js";
 import { at, emptyTable, entries, having, type Table, without } from "../runtime/table.js";
+import { ageAllowance, ageFacts } from "./age.js";
 import {
   type Allowances,
   type Counted,
@@ -80,23 +80,6 @@ export function understand(turn: Turn, arrived: Arrived): Understood | NotTaken 
   if (typeof allowed !== "number") return notTaken(allowed, payload, word);
   return { payload, wanted, target, canonical: word, allowedMs: allowed, isOfFlood };
 }
-
-const ageFacts = (
-  { request, rules, clockTrusted }: Arrived,
-  payload: CommandPayload,
-  isStop: boolean,
-  now: Now,
-): AgeFacts => ({
-  at: payload.at ?? request.at ?? null,
-  expiryMs: request.expiryMs,
-  payloadMaxAgeMs: payload.maxAgeMs,
-  // A stop is harmless, however long it lay in a socket.
-  ageMs: isStop ? 0 : (request.ageMs ?? 0),
-  maxAgeMs: rules.max_age,
-  requireAge: rules.require_age,
-  now: now.at,
-  clockTrusted,
-});
 
 const overloaded: Refusal = {
   reason: "overloaded",

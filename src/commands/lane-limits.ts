@@ -1,5 +1,6 @@
 import { endsByItself } from "../greenhouse/actuator-kinds.js";
 import type { Refusal } from "../greenhouse/command/outcomes.js";
+import type { BridgeEvent } from "../greenhouse/events.js";
 import { type Interlock, wholeController } from "../greenhouse/limits.js";
 import type { Ended } from "../limits/rules/attempts.js";
 import { type Due, dueAt, dueSends, inForceNow, isRuleDue } from "../limits/rules/due.js";
@@ -23,7 +24,7 @@ import {
   termOf,
 } from "../limits/rules/lease.js";
 import type { RestoredLimits } from "../limits/restored-limits.js";
-import { movedMeanwhileEvent, unlockedEvent } from "../limits/events.js";
+import type { KeptLimits } from "../journal/records.js";
 import { clockAgrees } from "../runtime/clock.js";
 import { at } from "../runtime/table.js";
 import {
@@ -249,12 +250,27 @@ export function settleLimits(turn: Turn): void {
   if (due !== Infinity) turn.lane.limitsDueAt = due;
 }
 
+interface AboutLimits {
+  readonly controller: string;
+  readonly actuator: string;
+}
+
+/** A lock ended at the time named with it; for a whole controller each actuator reports it. */
+export function unlockedEvent(
+  { by }: Pick<NonNullable<KeptLimits["lock"]>, "by">,
+  about: AboutLimits,
+  at: number,
+): BridgeEvent {
+  const message = `The lock of ${by} on ${about.controller}/${about.actuator} has run out.`;
+  return { type: "unlocked", severity: "info", message, at, facts: { ...about, by, ran_out: true } };
+}
+
 /** Somebody moved the actuator while the bridge was down, which ended its lease. */
 function onMovedMeanwhile(
   turn: Turn,
   { settings, code, id }: Entry,
   moved: NonNullable<Due["moved"]>,
-  about: Parameters<typeof movedMeanwhileEvent>[0],
+  about: AboutLimits,
 ): void {
   const { from, to } = moved;
   const isItself = endsByItself(settings.kind, from, to);
@@ -262,6 +278,22 @@ function onMovedMeanwhile(
   note(turn, { type, controller: code, actuator: id, from, to }, { quiet: true });
   limitsAfterForeignMove(turn, from, to);
   turn.effects.push({ type: "event", event: movedMeanwhileEvent(about, moved, isItself, turn.now.at) });
+}
+
+/** A lease ended unsent: somebody set another value while the bridge was down, or its command ended by itself. */
+function movedMeanwhileEvent(
+  about: AboutLimits,
+  { from, to }: { readonly from: string; readonly to: string },
+  isItself: boolean,
+  at: number,
+): BridgeEvent {
+  const facts = { ...about, from, to };
+  if (isItself) {
+    const ended = `${about.controller}/${about.actuator} went from ${from} to ${to} while the bridge was down: its plan ended by itself, or somebody ended it. Nothing is sent.`;
+    return { type: "ended_by_itself", severity: "info", message: ended, at, facts };
+  }
+  const message = `${about.controller}/${about.actuator} went from ${from} to ${to} while the bridge was down: another user, a wall switch, or the controller's own protection. What was to end it is not sent.`;
+  return { type: "changed_elsewhere", severity: "warning", message, at, facts };
 }
 
 /** Whether guards that look at the lane see something else now. */

@@ -2,11 +2,10 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import { wholeController } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
-import type { Checkpoint, KeptLease, LimitsEntry } from "../journal/records.js";
+import type { Checkpoint, KeptLease, KeptLimits, LimitsEntry } from "../journal/records.js";
 import { trustedSkewMs } from "../runtime/clock.js";
 import type { GreenhouseStore } from "../sync/store.js";
-import { overrunEvent } from "./events.js";
-import { type Entry, isLeaseOver, keyOf, newEntry, restore } from "./rules/entry.js";
+import { type Entry, isLeaseOver, keyOf, type Lease, newEntry, restore } from "./rules/entry.js";
 
 /* Limits of an earlier run, compared with the present configuration. */
 
@@ -107,6 +106,20 @@ export function limitsLeft(
   lockAsWhole(limits, present);
   const entries = [...limits.values()].flatMap(({ now }) => now ?? []);
   return { limits, events, lost: lostNow(entries, start, present, store) };
+}
+
+/** A lease was over at the start; `kept` is null if its end is unknown. */
+function overrunEvent(
+  { endsWith }: Lease,
+  about: { readonly controller: string; readonly actuator: string },
+  kept: KeptLimits | null,
+  at: number,
+): BridgeEvent {
+  const until = kept?.lease?.until ?? null;
+  const minutes = until === null ? null : Math.max(0, Math.round((at - until) / 60_000));
+  const when = minutes === null ? "by now, as the clock was set back" : `${minutes} minutes ago`;
+  const message = `${about.controller}/${about.actuator} should have ended ${when}; ${endsWith} is sent as soon as it may be, unless it shows that somebody moved it meanwhile.`;
+  return { type: "lease_overrun", severity: "error", message, at, facts: { ...about, minutes } };
 }
 
 /** What of earlier runs is lost although nobody ended it: a lock until it is lifted, a lease for a day past its end. */

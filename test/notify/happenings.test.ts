@@ -4,7 +4,7 @@ import type { Controller } from "../../src/greenhouse/model.js";
 import { nameOf } from "../../src/greenhouse/documents.js";
 import type { Interlock, Restrictions } from "../../src/greenhouse/limits.js";
 import { type Happening, happenedMessage, isCollected, isHappening } from "../../src/notify/happenings.js";
-import { unlockedEvent } from "../../src/limits/events.js";
+import { unlockedEvent } from "../../src/commands/lane-limits.js";
 import { HappeningsWatch } from "../../src/notify/happenings-watch.js";
 import { unreadActuator } from "../../src/greenhouse/reduce.js";
 import { inChinese } from "../support/chinese.js";

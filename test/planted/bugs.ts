@@ -110,7 +110,7 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S6", "S7"],
   },
   time_of_reading_is_time_of_arrival: {
-    seam: "greenhouse/command/plan#ageAllowance",
+    seam: "commands/age#ageAllowance",
     plant: `(original) => (facts) => original({ ...facts, ageMs: 0 })`,
     breaks: ["S6"],
   },
@@ -166,7 +166,7 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     tests: "test/platform/given-up.test.ts",
   },
   age_is_not_judged: {
-    seam: "greenhouse/command/plan#ageAllowance",
+    seam: "commands/age#ageAllowance",
     plant: `(original) => (facts) => {
       const allowed = original(facts);
       return allowed.reason === "expired" ? facts.maxAgeMs : allowed;

@@ -115,7 +115,3 @@ export function resultSentence(
   const took = msg`after ${(duration_ms / 1000).toFixed(1)} s`;
   return row`${what} → ${paint(outcome)}${why} ${took}${shows}${more}`;
 }
-
-/** Whether people are told when the value of a command with this outcome appears later. */
-export const isToldWhenLate = ({ outcome, reason }: Pick<CommandResult, "outcome" | "reason">): boolean =>
-  outcome === "unconfirmed" && reason === null;

@@ -1,4 +1,3 @@
-import { msg } from "../../language/text.js";
 import {
   decodeValue,
   degreeOf,
@@ -14,7 +13,7 @@ import {
 import type { RawValue } from "../ports.js";
 import { showsByDegree } from "../readings.js";
 import type { ActuatorSettings } from "../settings.js";
-import type { Refusal, StepReport } from "./outcomes.js";
+import type { StepReport } from "./outcomes.js";
 import type { Wanted } from "./words.js";
 
 /** One value to be POSTed to one address. */
@@ -113,14 +112,6 @@ function isInPositionMode(settings: ActuatorSettings, raw: RawValue): boolean {
   return showsPositionMode(settings, raw) && !(tellsPosition && decodeValue(settings, raw).position !== null);
 }
 
-/**
- * When to read back, in ms after the end of the POST: 2, 4, 8, 15 s, then every 30 s, but not before `settle` is over.
- */
-export function readBackDelaysMs(place: number): number {
-  const first = [2_000, 4_000, 8_000, 15_000];
-  return first[place] ?? 15_000 + (place - first.length + 1) * 30_000;
-}
-
 /** Whether the step ends at a degree: it is one, or a word that the configuration maps to a degree in reads. */
 function endsAtDegree(settings: ActuatorSettings, { purpose, value }: Step): boolean {
   const row: KindRow = kindRows[settings.kind];
@@ -144,60 +135,3 @@ export function travels(
   const degree = decodeValue(settings, read).position;
   return degree !== null && (before === null || decodeValue(settings, before).position !== degree);
 }
-
-export interface AgeFacts {
-  /** The sender's time, epoch ms. */
-  readonly at: number | null;
-  /** The rest of an MQTT 5 message expiry, ms. */
-  readonly expiryMs: number | null;
-  readonly payloadMaxAgeMs: number | null;
-  /** The age that it may have when it is read, ms; 0 where it was read on arrival. */
-  readonly ageMs: number;
-  readonly maxAgeMs: number;
-  readonly requireAge: boolean;
-  /** Wall clock, epoch ms, and whether it is within two minutes of the platform's. */
-  readonly now: number;
-  readonly clockTrusted: boolean;
-}
-
-const aheadMs = 30_000;
-
-/** How long the command may still wait before its first POST, in ms from its arrival; or its refusal. */
-export function ageAllowance(facts: AgeFacts): number | Refusal {
-  const { at, expiryMs } = facts;
-  if (facts.requireAge && at === null && expiryMs === null) {
-    return {
-      reason: "no_age",
-      message: msg`This bridge takes only commands that carry "at" or an MQTT 5 message expiry.`,
-    };
-  }
-  const limit = Math.min(facts.maxAgeMs, facts.payloadMaxAgeMs ?? Infinity);
-  let left = Math.min(limit, expiryMs ?? Infinity) - facts.ageMs;
-  if (at !== null) {
-    if (!facts.clockTrusted) {
-      return {
-        reason: "clock",
-        message: msg`The bridge's clock is not known to be right, so "at" cannot be judged; check the time service, or send without "at".`,
-      };
-    }
-    if (at - facts.now > aheadMs) {
-      return { reason: "clock", message: msg`"at" lies in the future; check the clock of the sender.` };
-    }
-    left = Math.min(left, limit - Math.max(0, facts.now - at));
-  }
-  if (left > 0) return left;
-  return facts.ageMs < noticeableAgeMs ? expired() : expiredUnread(facts.ageMs);
-}
-
-/** A smaller age counts as read on arrival. */
-const noticeableAgeMs = 1_000;
-
-const expiredUnread = (ageMs: number): Refusal => ({
-  reason: "expired",
-  message: msg`The command was read late: the bridge stood still, none was connected, or its sender sent more than is read at once. It may have been sent ${Math.round(ageMs / 1_000)} s earlier, which is older than its max_age; send it again if it is still wanted.`,
-});
-
-export const expired = (): Refusal => ({
-  reason: "expired",
-  message: msg`The command was older than its max_age, or than the time it was to last, before it could be sent; send it again if it is still wanted.`,
-});
