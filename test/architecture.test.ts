@@ -215,7 +215,7 @@ const table: Readonly<Record<string, Row>> = {
       mqtt: "all",
       config: "all",
       settings: "all",
-      commands: { files: ["endings.ts"], typesOnly: false },
+      commands: { files: ["log-lines.ts"], typesOnly: false },
       beside: "all",
     },
   },

@@ -16,7 +16,7 @@ import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { readText } from "../runtime/file-system.js";
 import { inert } from "../runtime/plain-text.js";
 import { isLoopback } from "../runtime/sockets.js";
-import { commandSentences } from "../commands/endings.js";
+import { commandSentences } from "../commands/log-lines.js";
 import { adjustableLogs, createLogger, isText, RecentLog } from "../runtime/log.js";
 import {
   FaultFileError,

@@ -1,6 +1,6 @@
 import { msg } from "../language/text.js";
 import { type BridgeOptions, runBridge } from "../bridge.js";
-import { commandSentences } from "../commands/endings.js";
+import { commandSentences } from "../commands/log-lines.js";
 import {
   type FleetFiles,
   type FleetSettings,

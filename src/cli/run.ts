@@ -9,7 +9,7 @@ import type { Configuration } from "../config/schema.js";
 import type { Language } from "../greenhouse/labels.js";
 import { zoneProblem } from "../settings/values.js";
 import type { SettingsSource } from "../page/settings-source.js";
-import { commandSentences } from "../commands/endings.js";
+import { commandSentences } from "../commands/log-lines.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { CommandFailure, endProcess, usageFailure } from "../runtime/ending.js";
 import { lazy } from "../runtime/lazy.js";

@@ -27,7 +27,7 @@ import {
 } from "./book.js";
 import { contextIn } from "./lane-limits.js";
 import type { Command, CommanderPorts, CommandRequest } from "./command.js";
-import { commandLines, endedLine, takenLine } from "./endings.js";
+import { commandLines, endedLine, takenLine } from "./log-lines.js";
 import { isOfLane, laneRecord } from "./memory.js";
 import type { StepRecording } from "./recording.js";
 import { awaiting, heldBackIn, nextWakeAt, openIn, print, step, takenIn, writingIn } from "./step.js";

@@ -1,23 +1,20 @@
-import { msg, row, type Text, word } from "../language/text.js";
+import { msg, row, type Text } from "../language/text.js";
 import { decodeValue, mayMean, sameValue, stateAddresses, textOf } from "../greenhouse/actuator-kinds.js";
 import {
   type CommandResult,
   type Outcome,
   type Refusal,
   type RefusalReason,
-  resultSentence,
   type StepReport,
 } from "../greenhouse/command/outcomes.js";
 import { shows, showsModeOfDegree, showsModeOnly, type Step } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
-import { endedText } from "../greenhouse/wording.js";
 import { degreePlaces, freeText, type GroupListing } from "../greenhouse/group-listing.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import type { PlatformErrorFacts, RawValue, WriteAccepted } from "../greenhouse/ports.js";
 import { isIdlePulse, maybePulse, pulseAdvice } from "../greenhouse/readings.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { SentMemory } from "../journal/records.js";
-import type { Sentences } from "../runtime/log.js";
 import { expired } from "./age.js";
 import type { Command } from "./command.js";
 
@@ -245,42 +242,6 @@ export function resultOf(
     ...(ending.proof !== undefined && { proof: ending.proof }),
   };
 }
-
-/* Log lines about commands: who asked what of whom, and what became of it. */
-
-export function takenLine(command: Command) {
-  const { id, controller, actuator, command: word, value, by, via } = askedBy(command);
-  return { id, controller, actuator, command: word, value, by, via };
-}
-
-export function endedLine(result: CommandResult) {
-  const { id, controller, actuator, command, value, outcome, reason, by, via } = result;
-  const { message, read_back, duration_ms } = result;
-  const what = { id, controller, actuator, command, value, outcome, reason, message };
-  return { ...what, read_back, duration_ms, by, via };
-}
-
-/** The messages of these lines. */
-export const commandLines = { taken: "command taken", ended: "command ended" } as const;
-
-function bySender(by: unknown): Text {
-  if (typeof by !== "string") return "";
-  const [, kind, name = ""] = /^(rule|lease) (.+)$/s.exec(by) ?? [];
-  if (kind === "rule") return msg` (by rule ${name})`;
-  return kind === "lease" ? msg` (by lease ${name})` : msg` (by ${by})`;
-}
-
-/** The sentences for these lines. */
-export const commandSentences: Sentences = {
-  [commandLines.taken]: (facts) => {
-    const { controller, actuator, command, by } = facts as ReturnType<typeof takenLine>;
-    return msg`${controller}/${actuator} ${command}: taken${bySender(by)}`;
-  },
-  [commandLines.ended]: (facts) => {
-    const line = facts as ReturnType<typeof endedLine>;
-    return row`${resultSentence(line, word, endedText(line))}${bySender(line.by)}`;
-  },
-};
 
 export type Answer =
   | { readonly type: "accepted"; readonly answer: WriteAccepted }

@@ -12,7 +12,7 @@ import { PacedUpgrades } from "../runtime/paced-reading.js";
 import { receiving } from "../runtime/socket-limits.js";
 import { SilentSockets } from "../runtime/sockets.js";
 import { judge, placeOf, servesPage, type Visitor } from "./access.js";
-import { type Answer, busy, failure, loginRequired, send, toldTo, tooManyRequests } from "./answer.js";
+import { type Answer, busy, failure, send, toldTo, tooManyRequests } from "./answer.js";
 import { announce } from "./mdns-announcement.js";
 import { Pace, payersOf } from "./pace.js";
 import { Pipelines } from "./pipelines.js";
@@ -31,7 +31,7 @@ import {
 import { apiRoutes, plainRoutes } from "./routes.js";
 import type { Faults } from "./faults.js";
 import type { LiveViews } from "./live.js";
-import { may } from "./roles.js";
+import { roleRefusal } from "./roles.js";
 import type { PageService } from "./service.js";
 import { Sessions } from "./sessions.js";
 
@@ -387,14 +387,6 @@ const notUpgraded = failure(
 );
 const whatIsServed =
   "There are /livez, /healthz, /readyz and /metrics, and where the page is served what docs/page.md lists.";
-
-function roleRefusal({ role }: Visitor, needed: Route["role"]): Answer | null {
-  if (needed === null || may(role, needed)) return null;
-  if (role === null) return loginRequired;
-  if (needed === "admin")
-    return failure(403, "role", "Settings are for an admin alone; http.users gives that role.");
-  return failure(403, "role", "A viewer may look; log in as an operator to act.");
-}
 
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",

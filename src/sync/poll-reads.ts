@@ -283,18 +283,6 @@ export function registerAt(controller: Controller, address: string): Register | 
   return controller.addresses.get(address)?.register;
 }
 
-export type Registers = ReadonlyMap<string, Register | null>;
-
-/** Every followed address with its register. */
-export function registersOf({ actuators, parameters, addresses }: Controller): Registers {
-  const found = new Map<string, Register | null>();
-  for (const [address, { register }] of addresses) found.set(address, register);
-  for (const { settings, register } of parameters.values()) found.set(settings.address, register);
-  for (const { settings, registers } of actuators.values())
-    for (const address of stateAddresses(settings)) found.set(address, registers[address] ?? null);
-  return found;
-}
-
 /** Kinds of polls in health and metrics; `register` is one address, `registers` one parameter group of a controller. */
 export const pollOperations = [
   "controllers",

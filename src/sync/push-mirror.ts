@@ -1,4 +1,4 @@
-import { sameValue, textOf } from "../greenhouse/actuator-kinds.js";
+import { sameValue, stateAddresses, textOf } from "../greenhouse/actuator-kinds.js";
 import { isDated } from "../greenhouse/fold-sensors.js";
 import { differsFrom } from "../greenhouse/fold-statuses.js";
 import type { Controller, Register } from "../greenhouse/model.js";
@@ -7,7 +7,7 @@ import type { Clock } from "../runtime/clock.js";
 import { type Gaps, noGaps } from "../runtime/gaps.js";
 import type { Mirror } from "./mirror.js";
 import type { PollJob } from "./poll-plan.js";
-import { registerAt, type Registers, registersOf } from "./poll-reads.js";
+import { registerAt } from "./poll-reads.js";
 
 /** Commands that read addresses back, which use pushed values. */
 export interface ReadBacks {
@@ -163,6 +163,18 @@ export class PushMirror {
  * A frame with values by number does not say whether these are addresses or running statuses, and either channel may
  * carry either: the controller's own data decide. Both only lead to a read.
  */
+
+type Registers = ReadonlyMap<string, Register | null>;
+
+/** Every followed address with its register. */
+function registersOf({ actuators, parameters, addresses }: Controller): Registers {
+  const found = new Map<string, Register | null>();
+  for (const [address, { register }] of addresses) found.set(address, register);
+  for (const { settings, register } of parameters.values()) found.set(settings.address, register);
+  for (const { settings, registers } of actuators.values())
+    for (const address of stateAddresses(settings)) found.set(address, registers[address] ?? null);
+  return found;
+}
 
 /** Configured addresses that a running status without a name may mean. */
 function registersOfNumber(

@@ -4,7 +4,7 @@ import { userInfo } from "node:os";
 import { createInterface } from "node:readline/promises";
 import type { Readable } from "node:stream";
 import { dirname, resolve } from "node:path";
-import { commandSentences } from "../commands/endings.js";
+import { commandSentences } from "../commands/log-lines.js";
 import { type ConfigurationResult, loadConfiguration, type ReadFile, secretValues } from "../config/load.js";
 import { fileProblem, type Problem, problemText } from "../settings/problem.js";
 import type { Configuration } from "../config/schema.js";

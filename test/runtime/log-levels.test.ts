@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { commandSentences } from "../../src/commands/endings.js";
+import { commandSentences } from "../../src/commands/log-lines.js";
 import { adjustableLogs, createLogger, isText, RecentLog } from "../../src/runtime/log.js";
 
 function logs(configured: string) {
