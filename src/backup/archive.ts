@@ -13,7 +13,7 @@ export interface Packed {
 }
 
 /** Bounds for an uploaded archive. */
-const mostBytes = 512 * 1024 * 1024;
+export const mostBytes = 512 * 1024 * 1024;
 const mostFiles = 100_000;
 
 const blockBytes = 512;

@@ -1,6 +1,7 @@
 import { msg, type Text, textOf } from "../language/text.js";
 import { existsSync } from "node:fs";
 import { readdir, rm, writeFile } from "node:fs/promises";
+import { mostBytes } from "./archive.js";
 import { backupName } from "./backup-name.js";
 import {
   formerLeftOut,
@@ -59,8 +60,6 @@ interface BackupOptions extends CommonOptions {
   /** The data directory of a running fleet that asks for this; an account may name another one. */
   readonly fleetDataDir?: string;
 }
-
-const mostBackupBytes = 512 * 1024 * 1024;
 
 /** `greenhouse2mqtt backup [FILE]`, also while the bridge runs; `-` writes to stdout. */
 export async function backup(
@@ -210,7 +209,7 @@ const filesIn = ({ platform, mqtt, broker }: Configuration): readonly string[] =
 
 /** `greenhouse2mqtt restore FILE`; only where there are neither configuration nor data yet. */
 export async function restore(context: ProcessContext, file: string, options: BackupOptions): Promise<void> {
-  const { bytes } = await readWholeFile(file, mostBackupBytes).catch((error: unknown) => {
+  const { bytes } = await readWholeFile(file, mostBytes).catch((error: unknown) => {
     throw usageFailure(
       errorCode(error) === "ENOENT"
         ? msg`${file} does not exist`

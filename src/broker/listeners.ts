@@ -5,6 +5,7 @@ import http, { type IncomingMessage } from "node:http";
 import net, { type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import tls from "node:tls";
+import { tcpKeepAliveMs } from "../runtime/connecting.js";
 import type { Logger } from "../runtime/log.js";
 import { AnswersDue, type PacedReading, PacedUpgrades } from "../runtime/paced-reading.js";
 import { receiving } from "../runtime/socket-limits.js";
@@ -124,8 +125,6 @@ export interface Listeners {
   renewCertificate(log: Logger): Promise<void>;
   close(): Promise<void>;
 }
-
-const tcpKeepAliveMs = 60_000;
 
 /** Opens every port of the settings or none. Rejects with a BrokerStartError that names the key. */
 export async function openListeners(

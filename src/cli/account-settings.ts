@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { accountOf, type FleetSettings } from "../config/fleet.js";
 import type { SettingsSource } from "../page/settings-source.js";
-import { cameWithin, type Clock } from "../runtime/clock.js";
+import { cameWithin, type Clock, diskPatienceMs } from "../runtime/clock.js";
 import { ignored } from "../runtime/failures.js";
 import type { Logger } from "../runtime/log.js";
 import { filesOnTrial } from "../saving/trial-record.js";
@@ -41,9 +41,6 @@ interface Parts {
   /** A log that names the account in each line. */
   readonly logOf: (account: string) => Logger;
 }
-
-/** How long an account waits for the disk to read what is kept of its settings. */
-const longestDiskMs = 5_000;
 
 interface Settings {
   readonly source: SettingsSource;
@@ -84,7 +81,7 @@ export class AccountSettings {
   /** A disk that does not answer for one account must hold up no other. Null if the value comes too late. */
   async #inTime<Value>(account: string, told: Promise<Value>): Promise<Value | null> {
     const { clock, logOf } = this.#parts;
-    if (await cameWithin(clock, longestDiskMs, told)) return told;
+    if (await cameWithin(clock, diskPatienceMs, told)) return told;
     logOf(account).error(
       "the disk does not answer, so what this account ran by before is not known; it begins by its file as it is",
     );

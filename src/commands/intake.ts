@@ -152,7 +152,8 @@ export interface Own {
   readonly payloadKey: string;
 }
 
-const ownIdMs = 12 * 3_600_000;
+/** How long an id that a sender gave is known again, over restarts too. */
+export const ownIdMs = 12 * 3_600_000;
 /** Commands end within minutes, so an id older than this has ended more than 12 h ago. */
 const generationMs = 13 * 3_600_000;
 /** Far more ids than a greenhouse uses in 12 h; beyond it the oldest are forgotten first. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { nearest } from "../runtime/similar-words.js";
-import { instantOf, parseDuration } from "../runtime/duration.js";
+import { instantOf, parseDuration, parseTerm } from "../runtime/duration.js";
 import { isOneLine } from "../runtime/plain-text.js";
 import type { Refusal } from "../greenhouse/command/outcomes.js";
 import { readWanted } from "../greenhouse/command/words.js";
@@ -190,14 +190,11 @@ const term = (key: string) =>
     .optional()
     .transform((given, context) => {
       if (given === undefined) return null;
-      const ms = parseDuration(given);
-      if (ms === null || ms < leastTermMs || ms > mostTermMs)
-        context.addIssue({ code: "custom", message: termSentence(key) });
+      const ms = parseTerm(given);
+      if (ms === null) context.addIssue({ code: "custom", message: termSentence(key) });
       return ms;
     });
 
-const leastTermMs = 1_000;
-const mostTermMs = 86_400_000;
 const termSentence = (key: string) => `"${key}" must be a duration from 1s to 24h, such as "20m".`;
 
 /** In the order in which mistakes are reported. */

@@ -3,6 +3,7 @@ import type { Command, Interrupted, Target } from "./command.js";
 import { laneKey, type Restored } from "./book.js";
 import type { Commander } from "./commander.js";
 import { type Abandoned, type Ending, refused, unsentEnding } from "./endings.js";
+import { ownIdMs } from "./intake.js";
 import { type Known, laneFrom, targetIn } from "./memory.js";
 import { controllerTopicId } from "../settings/controllers.js";
 import { targetSent } from "../greenhouse/command/words.js";
@@ -20,6 +21,7 @@ import {
 } from "../journal/records.js";
 import { JournalUnreadable } from "../journal/segments.js";
 import { lanesUnderWay, overMs } from "../journal/under-way.js";
+import { mostResults, resultsKeptMs } from "../mqtt/outbox.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";
@@ -116,9 +118,6 @@ function endingOf({ taken, sent }: OpenCommand): Ending {
     : unsentEnding(isStop);
 }
 
-const ownIdsMs = 12 * 3_600_000;
-const undeliveredMs = 24 * 3_600_000;
-const mostUndelivered = 1_000;
 const postRecords = new Set(["start", "stop", "phase", "step_sent", "step_answered", "result"] as const);
 const mostPostRecords = 5_000;
 /** How far the clock of an old record may have been wrong, for instance by its time zone. */
@@ -139,7 +138,7 @@ export async function restoreCommands(commands: Commands, past: Past): Promise<v
   if (records !== null) {
     rememberIds(commander, records.recent, clock.now());
     for (const { about, id } of records.recent) commands.isRecorded(targetIn(about), id);
-    for (const one of undeliveredResults(records.told, mostUndelivered)) commands.restoreResult(one);
+    for (const one of undeliveredResults(records.told, mostResults)) commands.restoreResult(one);
   }
   const history = journal.history();
   const lanes = lanesFrom(history, limits, store, clock);
@@ -190,7 +189,7 @@ async function readPast({ journal, clock, onUnreadable, ownership = null }: Past
   const { directory, files } = journal;
   const now = clock.now();
   const types = new Set(["result", "refusal", "delivered"] as const);
-  const tellable = { types, sinceMs: now - undeliveredMs, limit: 2 * mostUndelivered };
+  const tellable = { types, sinceMs: now - resultsKeptMs, limit: 2 * mostResults };
   try {
     if (ownership !== null) {
       // A clock that was ahead for a while may have dated the newest record after now.
@@ -200,7 +199,7 @@ async function readPast({ journal, clock, onUnreadable, ownership = null }: Past
       ownership.foundUnderWay(lanesUnderWay(found, ownership.controlMs));
     }
     return {
-      recent: await readRecentCommands(directory, now - ownIdsMs, files),
+      recent: await readRecentCommands(directory, now - ownIdMs, files),
       told: await newestRecords(directory, tellable, files),
     };
   } catch (error) {

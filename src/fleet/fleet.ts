@@ -15,12 +15,13 @@ import { Fallback, type FormerRun, type Judged } from "../config/fallback.js";
 import { type KnowsSensor, LiveSettings } from "../config/live-settings.js";
 import type { BridgeView } from "../bridge.js";
 import {
-  untilAborted,
   abortReason,
   cameWithin,
   type Clock,
+  diskPatienceMs,
   fullJitter,
   type Random,
+  untilAborted,
 } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { oneAtATime } from "../runtime/schedule.js";
@@ -87,7 +88,6 @@ const longestStartMs = 60_000;
 const restarts = { firstMs: 2_000, maxMs: 300_000 };
 /** A run that waits for another one to end logs that after this time. */
 const longestEndMs = 60_000;
-const longestDiskMs = 5_000;
 /** A run of this length was good, so its end does not count as a repeated failure. */
 const goodRunMs = 900_000;
 
@@ -219,7 +219,7 @@ export class Fleet {
   async #inTime(account: string, told: Promise<void>): Promise<void> {
     const { clock, log } = this.#parts;
     try {
-      if (!(await cameWithin(clock, longestDiskMs, told)))
+      if (!(await cameWithin(clock, diskPatienceMs, told)))
         log.error(
           { account },
           "the disk does not answer, so what this account ran by before cannot be kept; if its new file does not work, nothing goes back",

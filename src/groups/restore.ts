@@ -1,10 +1,12 @@
 import type { CommandService } from "../commands/service.js";
 import { unsentEnding } from "../commands/endings.js";
+import { ownIdMs } from "../commands/intake.js";
 import type { MemberResult } from "../greenhouse/groups.js";
 import type { Journal } from "../journal/journal.js";
 import { newestRecords } from "../journal/reader.js";
 import type { GroupEnded, GroupMemberTaken, GroupTaken, JournalRecord } from "../journal/records.js";
 import { JournalUnreadable } from "../journal/segments.js";
+import { resultsKeptMs } from "../mqtt/outbox.js";
 import type { Clock } from "../runtime/clock.js";
 import { placeOf, type Running, runningFrom } from "./running.js";
 
@@ -27,8 +29,6 @@ export interface GroupsPast {
   readonly ended: readonly EarlierEnd[];
 }
 
-const dayMs = 24 * 3_600_000;
-const ownIdMs = 12 * 3_600_000;
 const most = 2_000;
 
 interface Past {
@@ -61,7 +61,7 @@ async function readGroupsPast({ journal, clock }: Past): Promise<GroupsPast | nu
   const { directory, files } = journal;
   const now = clock.now();
   try {
-    const since = { sinceMs: now - dayMs, limit: most };
+    const since = { sinceMs: now - resultsKeptMs, limit: most };
     const ended = await newestRecords(directory, { ...since, types: new Set(["group_ended"]) }, files);
     const [mark] = await newestRecords(directory, { types: new Set(["delivered"]), limit: 1 }, files);
     const through = mark?.type === "delivered" ? mark.through : 0;

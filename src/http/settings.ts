@@ -317,7 +317,7 @@ const pieceSaid = z.object({
 
 const mostBytesOfPiece = 512 * 1024;
 /** As much as `restore` reads. */
-const mostBytes = 512 * 1024 * 1024;
+export const mostBackupBytes = 512 * 1024 * 1024;
 
 export const restoreRoute = (restore: RestoreAccount): Route => ({
   method: "POST",
@@ -331,8 +331,8 @@ export const restoreRoute = (restore: RestoreAccount): Route => ({
     const bytes = await bodyOf(request, mostBytesOfPiece);
     if (!Buffer.isBuffer(bytes)) return bytes;
     const { id, at, end } = data;
-    if (at + bytes.length > mostBytes)
-      return failure(413, "too_large", `A backup has at most ${mostBytes} bytes.`);
+    if (at + bytes.length > mostBackupBytes)
+      return failure(413, "too_large", `A backup has at most ${mostBackupBytes} bytes.`);
     const { password = "", account = "" } = end ?? {};
     const done = await restore({
       ...{ id, at, bytes },

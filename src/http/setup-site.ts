@@ -19,6 +19,7 @@ import {
 } from "./answer.js";
 import { OneTimeCode } from "./first-operator.js";
 import { pageFiles } from "./server.js";
+import { mostBackupBytes } from "./settings.js";
 import { isLoopback } from "../runtime/sockets.js";
 
 /*
@@ -92,8 +93,6 @@ export async function serveSetup(port: number, site: SetupSite, signal: AbortSig
   server.closeAllConnections();
   await once(server.close(), "close");
 }
-
-const mostBackupBytes = 512 * 1024 * 1024;
 
 /** Restores a backup: the body is the file, and a header holds the rest as URL-encoded JSON. */
 async function restoreBackup(

@@ -19,7 +19,7 @@ import {
 const lookMs = 5_000;
 const overdueEveryLooks = 12;
 /** The most alarms changed in one go; then commands have a turn. */
-const mostATurn = 30;
+export const mostATurn = 30;
 /** The most late reads listed in an alarm's facts, for other languages. */
 const mostLate = 10;
 const mostInMessage = 100;

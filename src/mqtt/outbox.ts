@@ -221,7 +221,11 @@ const refusedRemedy = "let the bridge publish there, or ask for the answer on an
 const invalidRemedy =
   "where that is the topic's fault, send commands to what bridge/controllers and the configuration name";
 
-/** Keeps the results of commands, the newest 1,000 of one day. */
+/** How many results wait for the broker, and for how long, over restarts too. */
+export const mostResults = 1_000;
+export const resultsKeptMs = 24 * 3_600_000;
+
+/** Keeps the results of commands, the newest ones of one day. */
 export function resultOutbox(
   { link, clock }: Pick<OutboxParts, "link" | "clock">,
   log: Pick<Logger, "warn">,
@@ -230,8 +234,8 @@ export function resultOutbox(
   return new Outbox({
     link,
     clock,
-    most: 1_000,
-    longestMs: 24 * 3_600_000,
+    most: mostResults,
+    longestMs: resultsKeptMs,
     repeat: (result) => ({ ...result, repeated: true }),
     gaveUp: (at, { kind, message }) => {
       const topic = at.slice(0, 200);

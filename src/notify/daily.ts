@@ -2,7 +2,7 @@ import type { Core } from "../feature/core.js";
 import type { TextFile } from "../runtime/file-system.js";
 import { ignored } from "../runtime/failures.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { every, within } from "../runtime/clock.js";
+import { diskPatienceMs, every, within } from "../runtime/clock.js";
 import {
   bookIn,
   type DayBook,
@@ -23,7 +23,6 @@ type Say = (message: Message, day: string) => Promise<boolean>;
 
 const lookMs = 10_000;
 const writeEveryLooks = 6;
-const longestDiskMs = 5_000;
 
 /** The parts of the core that a daily message needs. */
 type DayCore = Pick<Core, "clock" | "log" | "file"> & {
@@ -72,7 +71,7 @@ export class DailyReport {
     const { clock, log } = this.#core;
     try {
       const kept: unknown = JSON.parse(
-        (await within(clock, longestDiskMs, () => this.#memory.read(), signal)) ?? "null",
+        (await within(clock, diskPatienceMs, () => this.#memory.read(), signal)) ?? "null",
       );
       const book = bookIn(kept);
       if (book !== null) this.#book = dayGoingOn(book, clock.now());
@@ -80,7 +79,7 @@ export class DailyReport {
       log.warn({ problem }, "what the day was like before the start is not known");
     }
     await every(lookMs, clock, signal, () => void this.#look());
-    await within(clock, longestDiskMs, () => this.#write()).catch(ignored);
+    await within(clock, diskPatienceMs, () => this.#write()).catch(ignored);
   }
 
   onResult({

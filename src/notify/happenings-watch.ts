@@ -4,14 +4,13 @@ import { sensorName } from "../greenhouse/documents.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Actuator, Controller } from "../greenhouse/model.js";
 import type { TextFile } from "../runtime/file-system.js";
-import { every, within } from "../runtime/clock.js";
+import { diskPatienceMs, every, within } from "../runtime/clock.js";
 import { ignored } from "../runtime/failures.js";
 import { type About, badOutcomes, type Happening, type Measure } from "./happenings.js";
 
 /* Watches for happenings that people may want to know: results of commands, moves by guards and their end, locks. */
 
 const lookMs = 5_000;
-const longestDiskMs = 5_000;
 /** The most actuators remembered. */
 const mostHeld = 5_000;
 
@@ -149,12 +148,12 @@ export class HappeningsWatch {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#core;
     try {
-      this.#restore(await within(clock, longestDiskMs, () => this.#memory.read(), signal));
+      this.#restore(await within(clock, diskPatienceMs, () => this.#memory.read(), signal));
     } catch (problem) {
       log.warn({ problem }, "what guards held before the start is not known; its end may not be told");
     }
     await every(lookMs, clock, signal, () => void this.#write());
-    await within(clock, longestDiskMs, () => this.#write()).catch(ignored);
+    await within(clock, diskPatienceMs, () => this.#write()).catch(ignored);
   }
 
   /** Reads the memory, and reports guards that let go before it was read. */

@@ -5,7 +5,7 @@ import { tellIn } from "../language/languages.js";
 import type { Text } from "../language/text.js";
 import type { Tell } from "../language/words.js";
 import type { TextFile } from "../runtime/file-system.js";
-import { type Clock, every, within } from "../runtime/clock.js";
+import { type Clock, diskPatienceMs, every, within } from "../runtime/clock.js";
 import { ignored } from "../runtime/failures.js";
 import { withoutSecrets } from "../runtime/redaction.js";
 import {
@@ -127,8 +127,6 @@ export type TestResults = Readonly<Record<string, TestResult>>;
 
 const lookMs = 5_000;
 const testPauseMs = 10_000;
-/** The longest wait for the disk: alarms are sent, and the bridge ends, although a disk hangs. */
-const longestDiskMs = 5_000;
 
 export const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
 
@@ -299,7 +297,7 @@ export class Notifier {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#core;
     try {
-      this.#restore(await within(clock, longestDiskMs, () => this.#memory.read(), signal));
+      this.#restore(await within(clock, diskPatienceMs, () => this.#memory.read(), signal));
     } catch (problem) {
       log.warn({ problem }, "what messages were sent before the start is not known; some may be repeated");
     }
@@ -313,7 +311,7 @@ export class Notifier {
         log.error({ problem }, "what people are to be told could not be judged");
       }
     });
-    await within(clock, longestDiskMs, () => this.#keepNewest()).catch(ignored);
+    await within(clock, diskPatienceMs, () => this.#keepNewest()).catch(ignored);
   }
 
   /**
@@ -348,7 +346,7 @@ export class Notifier {
 
   /**
    * Queues a daily message once for each way, over restarts too, so it is sent only when it is on disk. Resolves to
-   * whether it is, after at most `longestDiskMs`. Never rejects.
+   * whether it is, after at most `diskPatienceMs`. Never rejects.
    */
   async sayOnce(message: Message, ways: readonly string[] | undefined, day: string): Promise<boolean> {
     for (const way of this.#ways) {
@@ -357,7 +355,7 @@ export class Notifier {
       way.dailyOn = day;
       way.queue = [...way.queue, message].slice(-mostOwed);
     }
-    await within(this.#core.clock, longestDiskMs, () => this.#keepNewest()).catch((problem: unknown) =>
+    await within(this.#core.clock, diskPatienceMs, () => this.#keepNewest()).catch((problem: unknown) =>
       this.#tellUnkept(problem),
     );
     return this.#unkept.size === 0;

@@ -364,6 +364,9 @@ export function fullJitter(attempt: number, range: BackoffRange, chance: number)
   return Math.round(ceiling * chance);
 }
 
+/** How long a part waits for the disk at its start or end: the bridge goes on although a disk hangs. */
+export const diskPatienceMs = 5_000;
+
 /** A longer write gets an answer that says so; the journal itself counts as away by then. */
 const longestDiskMs = 10_000;
 const diskSilent = msg`The disk has not answered for 10 s, so this is not saved yet. What forbids counts already; what lets something move again counts once the disk has it. Check the disk or SD card, then ask again.`;

@@ -13,7 +13,8 @@ import { type Names, patienceMs } from "./host-names.js";
 
 /** After this time without an answer the next address is tried too, while the first goes on. */
 const nextAddressMs = 250;
-const tcpKeepAliveMs = 60_000;
+/** A peer that vanished is found after a silence as long as this. */
+export const tcpKeepAliveMs = 60_000;
 
 export interface Way {
   readonly host: string;

@@ -17,6 +17,12 @@ export function parseDuration(text: string): number | null {
   return amount === undefined ? null : Math.round(Number(amount) * (unitMs[unit] ?? 1));
 }
 
+/** What `for`, `hold` and `at_most` take: 1s to 24h, in ms; null for anything else. */
+export function parseTerm(text: string): number | null {
+  const ms = parseDuration(text);
+  return ms !== null && ms >= 1_000 && ms <= 86_400_000 ? ms : null;
+}
+
 /** The shortest exact spelling: 90000 → `90s`, 300000 → `5m`. */
 export function formatDuration(ms: number): string {
   if (ms === 0) return "0s";

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { type Argument, Command, type CommanderError, type Option } from "commander";
-import { parseDuration, parseUntil } from "../runtime/duration.js";
+import { parseDuration, parseTerm, parseUntil } from "../runtime/duration.js";
 import { counted, joined, msg, row, type Text, TextError, textOf, word } from "../language/text.js";
 import { type CommandFailure, usageFailure } from "../runtime/ending.js";
 
@@ -31,17 +31,16 @@ export function oneOf(words: readonly string[]): (text: string) => string {
 }
 
 /** Parses a duration; the option's value stays as written. */
-const durationFrom =
-  (least: number, most: number, what: Text) =>
+const durationBy =
+  (parse: typeof parseDuration, what: Text) =>
   (text: string): string => {
-    const ms = parseDuration(text);
-    if (ms !== null && ms >= least && ms <= most) return text;
+    if (parse(text) !== null) return text;
     throw new WrongValue(msg`expected a duration ${what}`);
   };
 
 /** The durations that `for` and `hold` of a command accept. */
-export const term = durationFrom(1_000, 86_400_000, msg`from 1s to 24h, such as 20m`);
-export const span = durationFrom(0, Infinity, msg`such as 30s`);
+export const term = durationBy(parseTerm, msg`from 1s to 24h, such as 20m`);
+export const span = durationBy(parseDuration, msg`such as 30s`);
 
 export const untilText = (text: string): string => {
   if (parseUntil(text, 0) !== null) return text;

@@ -4,9 +4,9 @@ import { type Bands, beyondOf } from "../../greenhouse/bands.js";
 import { sensorName } from "../../greenhouse/documents.js";
 import type { Alarm, AlarmFacts, ReadingFact } from "../../greenhouse/limits.js";
 import type { Controller, ReadingAlarm, Sensor } from "../../greenhouse/model.js";
-import { every, within as inTime } from "../../runtime/clock.js";
+import { diskPatienceMs, every, within as inTime } from "../../runtime/clock.js";
 import { ignored } from "../../runtime/failures.js";
-import type { AlarmStore } from "../alarm-store.js";
+import { type AlarmStore, mostATurn } from "../alarm-store.js";
 import type { LimitPorts } from "../ports.js";
 import type { AlarmChange } from "../rules/alarms.js";
 import { judgeSide, type Level, limitOf, type Side, type SideState, underOther, within } from "./judge.js";
@@ -49,11 +49,8 @@ interface House {
 /** The most controllers judged in one go; then commands have a turn. */
 const housesATurn = 2;
 const lookMs = 60_000;
-const longestDiskMs = 5_000;
 /** A reading not shown for this long belongs to a sensor that is gone. */
 const keptForMs = 30 * 86_400_000;
-/** The most alarms that end in one go; then commands have a turn. */
-const mostATurn = 30;
 
 export class ReadingAlarms {
   readonly #alarms;
@@ -104,13 +101,13 @@ export class ReadingAlarms {
       await this.#writing;
       await this.#keep();
     };
-    await inTime(clock, longestDiskMs, last).catch(ignored);
+    await inTime(clock, diskPatienceMs, last).catch(ignored);
   }
 
   async #read(signal: AbortSignal): Promise<void> {
     const { clock, log, readingsKept } = this.#ports;
     try {
-      const text = await inTime(clock, longestDiskMs, () => readingsKept.read(), signal);
+      const text = await inTime(clock, diskPatienceMs, () => readingsKept.read(), signal);
       const { pending, unlisted } = keptIn(text ?? nothingKept);
       this.#written = text ?? nothingKept;
       for (const one of pending) {

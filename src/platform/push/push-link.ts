@@ -7,6 +7,7 @@ import type { ReadingTurns } from "../../runtime/paced-reading.js";
 import type { PlatformInside } from "../inside.js";
 import type { Operation } from "../operations.js";
 import type { Credential, CredentialSource } from "../session/credential.js";
+import { barredMs } from "../session/sign-in.js";
 import type { PlatformSettings } from "../settings.js";
 import {
   type ConnectionEvents,
@@ -168,9 +169,6 @@ const wantsToken = ({ credential, subscribe }: PlatformSettings["push"], path: s
   credential !== "none" || firstMessage(subscribe, path)?.includes(tokenMark) === true;
 
 const isRefusal = (end: End): boolean => end.type === "refused" && isUnauthorized(end.status);
-
-/** How long a channel that refuses a renewed credential too asks for no other one. */
-const barredMs = 600_000;
 
 const none = { renewedTo: -1, barredUntil: -Infinity };
 

@@ -66,8 +66,8 @@ interface Token {
   readonly endsAt: number | null;
 }
 
-/** How long an operation that a good token may not use asks for no new one. */
-const barredMs = 600_000;
+/** How long an operation that a good token may not use, or a channel that refuses a renewed one, asks for no other. */
+export const barredMs = 600_000;
 const saveAgainMs = 600_000;
 /** How long a code against which a new token did not help asks for none. */
 const vainForMs = 3_600_000;

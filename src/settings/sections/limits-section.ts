@@ -1,6 +1,6 @@
 import { msg } from "../../language/text.js";
 import { z } from "zod";
-import { parseDuration } from "../../runtime/duration.js";
+import { parseTerm } from "../../runtime/duration.js";
 import {
   choice,
   decimal,
@@ -84,13 +84,11 @@ const guard = section({
   ),
 });
 
-const longestMs = 86_400_000;
-
 const term = () => {
   const error = expecting(msg`a duration from 1s to 24h`);
-  const msOf = (given: string) => parseDuration(given) ?? 0;
-  const isInside = (given: string) => msOf(given) >= 1_000 && msOf(given) <= longestMs;
-  return named(z.string({ error }).refine(isInside, { error }).transform(msOf), "duration");
+  const isTerm = (given: string) => parseTerm(given) !== null;
+  const msOf = (given: string) => parseTerm(given) ?? 0;
+  return named(z.string({ error }).refine(isTerm, { error }).transform(msOf), "duration");
 };
 
 export const limitsSection = section({
