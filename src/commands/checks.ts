@@ -1,10 +1,9 @@
 import { msg } from "../language/text.js";
 import {
   degreeOf,
-  type KindRow,
-  kindRows,
   sendAddresses,
   stateAddresses,
+  takesDegrees,
   textOf,
 } from "../greenhouse/actuator-kinds.js";
 import { shows, showsPositionMode, type Step, stepsOf } from "../greenhouse/command/plan.js";
@@ -109,7 +108,7 @@ function readRefusal(
 
 /** The message for an address without a value: it may be wrong, or that of a mode that can only be written. */
 function noValue(settings: Command["settings"], address: string): string {
-  const isMode = hasDegrees(settings.kind) && address === sendAddresses(settings)[0];
+  const isMode = takesDegrees(settings.kind) && address === sendAddresses(settings)[0];
   if (!isMode)
     return `The platform shows no value for address ${address}, so nothing sent there could be confirmed. Check the address, or send with "force": true.`;
   return settings.positionAddress === undefined
@@ -196,12 +195,7 @@ function isAlready(
  * the actuator may move on.
  */
 const isDegreeOf = ({ kind }: Command["settings"], raw: RawValue): boolean =>
-  hasDegrees(kind) && degreeOf(textOf(raw)) !== null;
-
-function hasDegrees(kind: Command["settings"]["kind"]): boolean {
-  const row: KindRow = kindRows[kind];
-  return row.positionMode !== null;
-}
+  takesDegrees(kind) && degreeOf(textOf(raw)) !== null;
 
 /** The record of an accepted command, from which the next start can find out what became of it. */
 export function takenRecord(

@@ -4,6 +4,7 @@ import { ignored } from "../runtime/failures.js";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isoOrNull } from "../greenhouse/documents.js";
+import { severities } from "../greenhouse/limits.js";
 import { summaryOf } from "../greenhouse/summary.js";
 import type { Clock } from "../runtime/clock.js";
 import { type Files, textFile } from "../runtime/file-system.js";
@@ -17,8 +18,6 @@ export interface FleetReport {
   readonly version: string;
   readonly accounts: Readonly<Record<string, AccountReport>>;
 }
-
-const severities = ["error", "warning", "info"] as const;
 
 /** The state of an account, for `fleet status` and the page. */
 export function accountReport({

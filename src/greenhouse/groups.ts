@@ -1,7 +1,7 @@
 import { type ActuatorKind, kindRows, type KindRow } from "./actuator-kinds.js";
 import { canStop, type Target, vocabulary } from "./command/words.js";
 import { type CommandResult, isGood, type Outcome } from "./command/outcomes.js";
-import type { Actuator, Quality } from "./model.js";
+import { type Actuator, type Quality, worstQualities } from "./model.js";
 
 /*
  * Several actuators commanded together: a group by one command for all, a scene by one for each. Their state comes only
@@ -88,12 +88,10 @@ export interface GroupState {
   readonly quality: Quality;
 }
 
-const worst: readonly Quality[] = ["bad", "stale", "uncertain", "good"];
-
 /** The state of a group; `undefined` stands for a missing member. */
 export function groupState(members: readonly (Actuator | undefined)[]): GroupState {
   const qualities = members.map((member) => (member?.state ? member.quality : "stale"));
-  const quality = worst.find((one) => qualities.includes(one)) ?? "stale";
+  const quality = worstQualities.find((one) => qualities.includes(one)) ?? "stale";
   const states = members.map((member) => member?.state ?? null);
   const [first = null] = states;
   if (first === null || states.includes(null)) return { state: "unknown", position: null, quality };

@@ -174,13 +174,16 @@ export interface AlarmFacts {
   readonly carried?: boolean;
 }
 
+/** The worst first. */
+export const severities = ["error", "warning", "info"] as const;
+
 export interface Alarm {
   readonly id: string;
   readonly type: AlarmType;
   readonly state: "active" | "acknowledged" | "cleared";
   /** When it was raised, ISO time. */
   readonly since: string;
-  readonly severity: "info" | "warning" | "error";
+  readonly severity: (typeof severities)[number];
   readonly controller: string | null;
   readonly actuator: string | null;
   /** Only for an alarm on a reading. */

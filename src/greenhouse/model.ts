@@ -12,6 +12,8 @@ import type { ActuatorSettings, ControllerSettings, ParameterSettings } from "./
  */
 
 export type Quality = "good" | "uncertain" | "stale" | "bad";
+/** The worst first. */
+export const worstQualities: readonly Quality[] = ["bad", "stale", "uncertain", "good"];
 /** The targets of commands, as in topics. */
 export const targetKinds = ["actuator", "parameter", "address"] as const;
 export type TargetKind = (typeof targetKinds)[number];

@@ -135,7 +135,8 @@ function newLayout(
   });
 }
 
-const traitsOf = ({ name, factor, channel }: SensorTraits) => JSON.stringify([name, factor, channel]);
+/** What tells sensors of one answer apart. */
+export const traitsOf = ({ name, factor, channel }: SensorTraits) => JSON.stringify([name, factor, channel]);
 const traitsOfDefinition = ({ platformName: name, factor, channel }: SensorDefinition): SensorTraits => ({
   name,
   factor,

@@ -1,9 +1,8 @@
 import {
   type ActuatorKind,
   hasRunTime,
-  type KindRow,
-  kindRows,
   stateOfWord,
+  takesDegrees,
   valueTable,
 } from "../greenhouse/actuator-kinds.js";
 import type { Group, Member, Scene } from "../greenhouse/groups.js";
@@ -227,7 +226,7 @@ const viewFields = {
     state_topic: topic.json,
     value_template: isInverted(actuator) ? templates.invertedState : templates.coverState,
     ...openOrClosed,
-    ...(hasDegrees(actuator) && {
+    ...(takesDegrees(actuator.kind) && {
       position_topic: topic.json,
       position_template: isInverted(actuator) ? templates.invertedPosition : templates.coverPosition,
       set_position_topic: topic.set,
@@ -291,18 +290,13 @@ function readings(subject: Subject): Entity[] {
   };
   return [
     entity(subject, "sensor", state, undefined, "state"),
-    ...(hasDegrees(actuator) ? [entity(subject, "sensor", degree, "position", "position")] : []),
+    ...(takesDegrees(actuator.kind) ? [entity(subject, "sensor", degree, "position", "position")] : []),
   ];
-}
-
-function hasDegrees({ kind }: ActuatorSettings): boolean {
-  const row: KindRow = kindRows[kind];
-  return row.positionMode !== null;
 }
 
 /** Every state word, and `position` for an actuator with degrees; `position` cannot be chosen. */
 function shownWords(actuator: ActuatorSettings): readonly string[] {
-  return hasDegrees(actuator) ? [...optionsOf(actuator), "position"] : optionsOf(actuator);
+  return takesDegrees(actuator.kind) ? [...optionsOf(actuator), "position"] : optionsOf(actuator);
 }
 
 /** `left_skylight` → `Left skylight`, `co2_supply` → `CO2 supply`. */

@@ -29,6 +29,17 @@ export async function toldTo({ headers }: IncomingMessage, answer: Answer): Prom
   return { ...answer, body: `${documentText(answer.document, await tellIn(language))}\n` };
 }
 
+/** Lines of JSON that are sent as they come. */
+export const jsonLines = (items: AsyncIterable<unknown>): Answer => ({
+  status: 200,
+  body: linesOf(items),
+  headers: { "content-type": "application/x-ndjson" },
+});
+
+async function* linesOf(items: AsyncIterable<unknown>): AsyncGenerator<string> {
+  for await (const item of items) yield `${JSON.stringify(item)}\n`;
+}
+
 export const failure = (
   status: number,
   error: string,

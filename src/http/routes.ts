@@ -12,7 +12,7 @@ import { csvText } from "../runtime/csv.js";
 import { parseSince } from "../runtime/duration.js";
 import { pageOf } from "../runtime/metrics.js";
 import type { Trends } from "../page/protocol.js";
-import { type Answer, badRequest, busy, failure, json, notFound } from "./answer.js";
+import { type Answer, badRequest, busy, failure, json, jsonLines, notFound } from "./answer.js";
 import {
   type AskedOfBridge,
   fields,
@@ -241,10 +241,6 @@ function submitToGroup(kind: GroupOrScene, name: string, payload: object, asked:
   return refused.reason === "bad_payload" ? badRequest(String(refused.message ?? "")) : json(refused, 409);
 }
 
-async function* lines(items: AsyncIterable<unknown>): AsyncGenerator<string> {
-  for await (const item of items) yield `${JSON.stringify(item)}\n`;
-}
-
 /** The language of the person who asks. */
 const ofReader = fields({ language: z.enum(languages, { error: expectingOneOf(languages) }).optional() });
 
@@ -253,8 +249,7 @@ const examine = (name: "doctor" | "discover") =>
   route("POST", "operator", ofReader, ({ language }, { gone, service }) => {
     const found = service.examine(name, gone, language ?? "en");
     if (found === undefined) return notFound(`${name} here`);
-    if (found !== null)
-      return { status: 200, body: lines(found), headers: { "content-type": "application/x-ndjson" } };
+    if (found !== null) return jsonLines(found);
     const message = `${name} runs already, and only one at a time does; try again when it has ended.`;
     return failure(429, `${name}_runs`, message, { "retry-after": "10" });
   });

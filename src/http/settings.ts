@@ -6,7 +6,7 @@ import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { errorCode } from "../runtime/file-system.js";
 import { keyText, pathOf } from "../settings/key.js";
 import { expecting, expectingOneOf } from "../settings/values.js";
-import { type Answer, badRequest, bodyOf, failure, headerSaid, json, notFound } from "./answer.js";
+import { type Answer, badRequest, bodyOf, failure, headerSaid, json, jsonLines, notFound } from "./answer.js";
 import type { Port } from "./port.js";
 import { type AskedOfBridge, fields, nothing, type Route, type Routes, routeTo } from "./route.js";
 import type { WantedSettings } from "../page/protocol.js";
@@ -176,10 +176,6 @@ const differenceOf = ({ difference }: SettingsProposal) => ({ difference });
 const wrongMessage = "This cannot be saved; the keys say why.";
 const changedMessage = "Somebody else changed the file meanwhile; this is what it says now.";
 
-async function* linesOf(items: AsyncIterable<unknown>): AsyncGenerator<string> {
-  for await (const item of items) yield `${JSON.stringify(item)}\n`;
-}
-
 /** Tries whether platform, broker and Home Assistant can be reached with settings that are not saved yet. */
 const trySettings = route("POST", toCheck, async (given, source, asked) => {
   const refusal = foreignReach(wantedOf(given), asked);
@@ -188,7 +184,7 @@ const trySettings = route("POST", toCheck, async (given, source, asked) => {
   const found = source.attempt(wantedNow, given.language, asked.gone);
   const body = asked.service.once("attempt", found);
   if (body === null) return tooManyTries;
-  return { status: 200, body: linesOf(body), headers: { "content-type": "application/x-ndjson" } };
+  return jsonLines(body);
 });
 
 const tooManyTries = failure(

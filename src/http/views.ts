@@ -12,8 +12,14 @@ import { type ActuatorFamily, type ActuatorKind, kindRows } from "../greenhouse/
 import { type BandLimit, beyondOf, leastSpan } from "../greenhouse/bands.js";
 import { type DeviceType, isCamera, isDevice } from "../greenhouse/device-types.js";
 import { type Language, readable } from "../greenhouse/labels.js";
-import { type Guard, type Interlock, isGuard } from "../greenhouse/limits.js";
-import type { Actuator, Controller, Quality, Sensor, SensorDefinition } from "../greenhouse/model.js";
+import { type Guard, type Interlock, isGuard, severities } from "../greenhouse/limits.js";
+import {
+  type Actuator,
+  type Controller,
+  type Sensor,
+  type SensorDefinition,
+  worstQualities,
+} from "../greenhouse/model.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
 import { translatedStatusName } from "../greenhouse/sensor-names.js";
 import { nameById } from "../greenhouse/names-by-id.js";
@@ -34,15 +40,11 @@ import type {
 } from "../page/protocol.js";
 import type { CommandBoard } from "./board.js";
 
-const worst: readonly Quality[] = ["bad", "stale", "uncertain", "good"];
-
 /** A controller that changes becomes a new object, so rows of the others are used again. */
 const rows = new WeakMap<Controller, Untold<OverviewRow>>();
 
 export type AlarmsOn = Pick<OverviewRow, "alarms" | "worst">;
 export const noneOn: AlarmsOn = { alarms: 0, worst: null };
-
-const severities = ["error", "warning", "info"] as const;
 
 /** Alarms by controller; null stands for the bridge itself. */
 export function alarmsOn(
@@ -85,7 +87,7 @@ export function overviewRow(
     named: namedByGroup([...actuators.values()]),
     last: lastByGroup([...actuators.values()]),
     limits: rowLimits([...actuators.values()]),
-    quality: worst.find((one) => qualities.has(one)) ?? null,
+    quality: worstQualities.find((one) => qualities.has(one)) ?? null,
     oldest_reading_at: isoOrNull(oldest === Infinity ? null : oldest),
     problem,
     command,

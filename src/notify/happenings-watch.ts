@@ -1,12 +1,12 @@
 import type { Core } from "../feature/core.js";
-import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import { type CommandResult, isBad } from "../greenhouse/command/outcomes.js";
 import { sensorName } from "../greenhouse/documents.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Actuator, Controller } from "../greenhouse/model.js";
 import type { TextFile } from "../runtime/file-system.js";
 import { diskPatienceMs, every, within } from "../runtime/clock.js";
 import { ignored } from "../runtime/failures.js";
-import { type About, badOutcomes, type Happening, type Measure } from "./happenings.js";
+import type { About, Happening, Measure } from "./happenings.js";
 
 /* Watches for happenings that people may want to know: results of commands, moves by guards and their end, locks. */
 
@@ -72,14 +72,13 @@ export class HappeningsWatch {
         measure: this.#measureOf(house, held, rule),
       });
     }
-    const bad = badOutcomes.find((one) => one === outcome);
-    if (bad === undefined) return;
+    if (!isBad(outcome)) return;
     const unit = kind === null ? house.parameters.get(actuator)?.settings.unit : undefined;
     this.#onHappened({
       ...about,
       of: "commands",
       command: unit ? `${command} ${unit}` : command,
-      outcome: bad,
+      outcome,
     });
   }
 

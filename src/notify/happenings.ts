@@ -1,6 +1,7 @@
 import { changed, counted, msg, row, type Text } from "../language/text.js";
 import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
 import { amountText } from "../greenhouse/alarms.js";
+import type { BadOutcome } from "../greenhouse/command/outcomes.js";
 import type { ReadingFact } from "../greenhouse/limits.js";
 import { commandText, namedIn, readOnlyText, settingsText, weatherName } from "../greenhouse/wording.js";
 import { type Message, phoneText, type Wording } from "./message.js";
@@ -64,9 +65,6 @@ export type Happening =
       readonly by: string | null;
       readonly isReadOnly: boolean;
     };
-
-export const badOutcomes = ["rejected", "unconfirmed", "failed", "unknown"] as const;
-type BadOutcome = (typeof badOutcomes)[number];
 
 /** Whether a value from disk is a happening. */
 export function isHappening(value: unknown): value is Happening {

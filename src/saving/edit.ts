@@ -30,6 +30,7 @@ import {
   under,
   type Written,
 } from "./value-text.js";
+import { references } from "./yaml-text.js";
 
 /*
  * Changes values in a YAML text. The parser only says where things stand; each change is cut out of the text and put
@@ -129,8 +130,6 @@ export interface Doc {
   readonly step: string;
 }
 
-const tags = ["!env", "!secret"].map((tag) => ({ tag, resolve: (name: string) => name }));
-
 export function parseDoc(text: string): Doc {
   const document = parseDocument(text, {
     version: "1.2",
@@ -139,7 +138,7 @@ export function parseDoc(text: string): Doc {
     uniqueKeys: false,
     keepSourceTokens: true,
     prettyErrors: false,
-    customTags: tags,
+    customTags: references,
   });
   if (document.errors.length > 0)
     throw new NotEditable([], msg`the file is not valid YAML, so nothing in it is changed`);

@@ -6,6 +6,7 @@ import { isPasswordHash } from "../runtime/passwords.js";
 import type { Path } from "../settings/problem.js";
 import { keyText } from "../settings/key.js";
 import { isSecretAt, isTextAt } from "./schema-at.js";
+import { references } from "./yaml-text.js";
 
 /* The values of a configuration text, with the source of each. */
 
@@ -24,8 +25,6 @@ interface Sources {
   readonly placeOf?: (path: Path) => Path;
 }
 
-const tags = ["!env", "!secret"].map((tag) => ({ tag, resolve: (name: string) => name }));
-
 const same = (path: Path): Path => path;
 
 /** Maps a place of a fleet's file: `defaults` holds the settings of its accounts one level deeper. */
@@ -43,7 +42,7 @@ export function given(text: string, sources: Sources): Readonly<Record<string, G
     merge: false,
     uniqueKeys: false,
     lineCounter: lines,
-    customTags: tags,
+    customTags: references,
   });
   const found: Record<string, GivenValue> = {};
   const resolve = resolver(sources);

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { configurationSchema } from "../config/schema.js";
-import { type Shape, shapeOf } from "../config/yaml/read-document.js";
+import { holdsSecret, type Shape, shapeOf } from "../config/yaml/read-document.js";
 import type { Path } from "../settings/problem.js";
 import { fieldFacts } from "../settings/values.js";
 
@@ -43,11 +43,9 @@ export const isTextAt = (path: Path): boolean => {
   );
 };
 
-const secretName = /pass|pwd|secret|token|pin|key/i;
-
-/** Whether a text there belongs into the file of secrets. In a section that is sent as it is, its name decides. */
+/** Whether a text there belongs into the file of secrets. */
 export function isSecretAt(path: Path): boolean {
   const at = schemaAt(path);
   if (at === null || !at.isSecret) return false;
-  return at.shape.type !== "anything" || secretName.test(String(path.at(-1)));
+  return holdsSecret(path, at.shape);
 }

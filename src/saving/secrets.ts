@@ -4,6 +4,7 @@ import type { Path } from "../settings/problem.js";
 import { type Change, editedText } from "./edit.js";
 import { isSecretAt } from "./schema-at.js";
 import { isList, isSection, Reference, type Written } from "./value-text.js";
+import { references } from "./yaml-text.js";
 
 /* Moves secrets of a change to the file of secrets and leaves `!secret name` in their place. */
 
@@ -22,15 +23,13 @@ interface Apart {
   readonly secrets: readonly Change[];
 }
 
-const tags = ["!env", "!secret"].map((tag) => ({ tag, resolve: (name: string) => name }));
-
 function documentOf(text: string) {
   const options = {
     version: "1.2",
     schema: "core",
     merge: false,
     uniqueKeys: false,
-    customTags: tags,
+    customTags: references,
   } as const;
   return parseDocument(text, options);
 }

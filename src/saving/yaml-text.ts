@@ -15,7 +15,8 @@ import { strayIn } from "../config/yaml/odd-characters.js";
 
 type Tag = Exclude<Tags[number], string>;
 
-const references: Tag[] = ["!env", "!secret"].map((tag) => ({ tag, resolve: (name: string) => name }));
+/** References are kept as they are written, whatever they refer to. */
+export const references: Tag[] = ["!env", "!secret"].map((tag) => ({ tag, resolve: (name: string) => name }));
 
 /** Numbers of a file keep their spelling: `0012` must not become 12. */
 const asWritten = (tags: Tags): Tags => [

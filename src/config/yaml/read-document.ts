@@ -69,11 +69,13 @@ function newShape(schema: Schema): Shape {
 
 const secretName = /pass|pwd|secret|token|pin|key/i;
 
-/** Whether a value in the file is a secret. In a sign-in body only some are; a hash protects itself. */
-function literalSecret(path: Path, shape: Shape, value: string): boolean {
-  if (isPasswordHash(value)) return false;
-  return shape.type !== "anything" || secretName.test(String(path.at(-1)));
-}
+/** Whether a key below a secret one holds a secret. In a section that is sent as it is, such as a sign-in body, its name decides. */
+export const holdsSecret = (path: Path, shape: Shape): boolean =>
+  shape.type !== "anything" || secretName.test(String(path.at(-1)));
+
+/** Whether a value in the file is a secret; a hash protects itself. */
+const literalSecret = (path: Path, shape: Shape, value: string): boolean =>
+  !isPasswordHash(value) && holdsSecret(path, shape);
 
 /** A key as written (`0012`, `on`), or why it cannot be one. */
 function keyOf(node: unknown): { readonly key: string } | { readonly fault: Text } {

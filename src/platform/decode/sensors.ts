@@ -1,6 +1,7 @@
 import { msg } from "../../language/text.js";
 import { asAverage } from "../../greenhouse/averages.js";
 import type { SensorItem } from "../../greenhouse/ports.js";
+import { traitsOf } from "../../greenhouse/sensor-identity.js";
 import { recogniseSensor } from "../../greenhouse/sensor-names.js";
 import { knownUnit, plainDigits, saysNothing } from "../../greenhouse/units.js";
 import type { OperationShape } from "../settings.js";
@@ -140,7 +141,7 @@ function itemsOf(
     }
     const item = "item" in one ? one.item : rowItem(one.key, one.raw, one.row, decoding);
     const { size } = seen;
-    if (seen.add(traits(item)).size === size) report(alike, sample);
+    if (seen.add(traitsOf(item)).size === size) report(alike, sample);
     items.push(item);
   }
   return items;
@@ -197,7 +198,7 @@ export function averageReader(shape: OperationShape): Decode<readonly SensorItem
     const newest = new Map<string, SensorItem>();
     const unclear = new Set<string>();
     for (const item of read(answer, { ...decoding, report })) {
-      const key = traits(item);
+      const key = traitsOf(item);
       const other = newest.get(key);
       if (other !== undefined && (other.measuredAt === null || item.measuredAt === null)) unclear.add(key);
       if ((other?.measuredAt ?? -Infinity) <= (item.measuredAt ?? 0)) newest.set(key, item);
@@ -210,8 +211,6 @@ export function averageReader(shape: OperationShape): Decode<readonly SensorItem
 
 /** The report of equal readings, which the configuration can distinguish. */
 export const alike = msg`readings that nothing tells apart: name, factor and channel are the same, so only the first is shown`;
-
-const traits = ({ name, factor, channel }: SensorItem): string => JSON.stringify([name, factor, channel]);
 
 /** The platform's item as one of ours; null where nothing says what it measures. */
 function sensorItem(given: SensorObject, decoding: SensorDecoding): SensorItem | null {
