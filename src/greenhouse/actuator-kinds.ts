@@ -266,12 +266,13 @@ const isNumberOfBits = (settings: KindWithValues, state: string, text: string): 
 
 /** Kinds whose table in the interface document has a value. */
 export const kindsWith = (text: string): readonly ActuatorKind[] =>
-  actuatorKinds.filter((kind) => {
-    const row = rows[kind];
-    return [...Object.values(row.values), ...(row.positionMode === null ? [] : [row.positionMode])].includes(
-      text,
-    );
-  });
+  actuatorKinds.filter((kind) => tableOf(kind).includes(text));
+
+/** The values of a kind's table in the interface document. */
+export function tableOf(kind: ActuatorKind): readonly string[] {
+  const { values, positionMode } = rows[kind];
+  return [...Object.values(values), ...(positionMode === null ? [] : [positionMode])];
+}
 
 /** Whether two values are equal, as the platform may return text or a number. */
 export const sameValue = (wanted: string, text: string): boolean =>

@@ -9,6 +9,7 @@ import { hashPassword, isPasswordHash, passwordWeakness, sameSecret } from "../r
 import { isLoopback } from "../runtime/sockets.js";
 import { isOfThisComputer, isOpen, type Listener, servesPage } from "./access.js";
 import { type Answer, badRequest, failure } from "./answer.js";
+import { pageRoles } from "./section.js";
 
 /*
  * Users of a page for which the configuration names none. Whoever has the code that `run` printed makes the first one
@@ -19,7 +20,7 @@ const kept = z.array(
   z.object({
     username: z.string(),
     password: z.string().refine(isPasswordHash),
-    role: z.enum(["viewer", "operator", "admin"]),
+    role: z.enum(pageRoles),
   }),
 );
 

@@ -23,7 +23,7 @@ import { atValue, type Finding, when } from "../settings/problem.js";
 import { hasUsers, isOpen } from "../settings/users.js";
 
 /** Each role may do what those before it may. */
-const pageRoles = ["viewer", "operator", "admin"] as const;
+export const pageRoles = ["viewer", "operator", "admin"] as const;
 
 const pageUserKeys = {
   ...login("anna"),

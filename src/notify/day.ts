@@ -9,7 +9,7 @@ import { keySensors } from "../greenhouse/summary.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import { type Message, timeIn, titleOf, phoneText as toldAs, type Wording } from "./message.js";
 import type { Tell } from "../language/words.js";
-import type { ShownAlarm } from "./plan.js";
+import { errorsFirst, type ShownAlarm } from "./plan.js";
 
 /* Counts a day's events and readings, for a message short enough for a phone. Pure; instants are epoch ms. */
 
@@ -257,9 +257,7 @@ const bytesOf = (lines: readonly Text[], tell: Tell): number =>
   lines.reduce((sum, line) => sum + Buffer.byteLength(tell(line)) + 1, 0);
 
 function wrongLine(alarms: readonly ShownAlarm[], wording: Wording): Text {
-  const worst = alarms.toSorted(
-    (one, other) => Number(other.severity === "error") - Number(one.severity === "error"),
-  );
+  const worst = errorsFirst(alarms);
   const wrong = worst.slice(0, mostWrong).map((one) => titleOf(one, wording));
   const rest = worst.length > mostWrong ? [`+${worst.length - mostWrong}`] : [];
   return worst.length === 0

@@ -20,6 +20,7 @@ import {
   afterNotice,
   afterSent,
   type Came,
+  errorsFirst,
   goneSince,
   isQuiet,
   isTryDue,
@@ -421,9 +422,7 @@ export class Notifier {
 
   #tell(way: Way, notice: Notice, shown: readonly ShownAlarm[], signal: AbortSignal): void {
     const on = shown.filter(({ type, state }) => type !== "flood" && state !== "cleared");
-    const worst = on.toSorted(
-      (one, other) => Number(other.severity === "error") - Number(one.severity === "error"),
-    );
+    const worst = errorsFirst(on);
     const message = messageOf(notice, worst, this.#core.clock.now(), this.#wording);
     void this.#send(way, { message, notice }, signal);
   }

@@ -378,3 +378,7 @@ export function afterSent(before: Trouble | null, sent: Sent, now: number): Trou
 
 export const isTryDue = (trouble: Trouble | null, now: number): boolean =>
   trouble === null || now >= trouble.notBefore;
+
+/** In which order a message names alarms. */
+export const errorsFirst = (alarms: readonly ShownAlarm[]): readonly ShownAlarm[] =>
+  alarms.toSorted((one, other) => Number(other.severity === "error") - Number(one.severity === "error"));

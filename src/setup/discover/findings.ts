@@ -7,8 +7,9 @@ import {
   kindRows,
   kindsWith,
   sameValue,
-  textOf,
+  tableOf,
   takesDegrees,
+  textOf,
 } from "../../greenhouse/actuator-kinds.js";
 import {
   type ActuatorRow,
@@ -18,6 +19,7 @@ import {
   type TypeRow,
   typeRows,
 } from "../../greenhouse/device-types.js";
+import { addressPattern } from "../../greenhouse/model.js";
 import type { ListedAddress, RawValue } from "../../greenhouse/ports.js";
 import { joined, msg, type Text } from "../../language/text.js";
 import { assignIds, freeId } from "../../greenhouse/topic-ids.js";
@@ -30,10 +32,8 @@ import type { DeviceSurvey } from "./survey.js";
 export type Evidence = "sure" | "possible" | "none";
 
 export function evidenceFor(kind: ActuatorKind, raw: RawValue): Evidence {
-  const row: KindRow = kindRows[kind];
   const text = textOf(raw);
-  const controls = [...Object.values(row.values), ...(row.positionMode === null ? [] : [row.positionMode])];
-  const control = controls.find((value) => sameValue(value, text));
+  const control = tableOf(kind).find((value) => sameValue(value, text));
   // A number loses its leading zeros; `0`, the rest of `00000`, is no evidence.
   if (control !== undefined) return control === text || Number(text) !== 0 ? "sure" : "possible";
   if (isCombinedAutomatic(kind, text)) return "possible";
@@ -100,8 +100,6 @@ interface Sighting extends Omit<Found, "group"> {
   readonly places: readonly [Place, ...Place[]];
 }
 
-const usable = /^[A-Za-z0-9._-]{1,64}$/;
-
 /**
  * What the addresses of a device are. Actuators come with the further types that list them, others with the reason why
  * they are nothing yet. A doubtful address is no actuator: a wrong one would move something.
@@ -144,7 +142,8 @@ function withoutValue(answers: DeviceSurvey["answers"], read: ReadonlySet<string
     const row = typeRows.get(ask);
     for (const { address, value, unclear } of answer.beside ?? []) {
       if (value !== null) continue;
-      if (row?.role !== "actuator" || !usable.test(address)) others.set(address, { address, group: ask });
+      if (row?.role !== "actuator" || !addressPattern.test(address))
+        others.set(address, { address, group: ask });
       else if (unread.get(address)?.unclear === undefined)
         unread.set(address, { address, group: ask, row, ...(unclear !== undefined && { unclear }) });
     }
@@ -164,7 +163,7 @@ const isMeasured = (unit: string | null): boolean => unit !== null && !/^[%％]?
 
 /** What a doubtful address may be, for entries that are ready to be switched on; only one of them is right. */
 function perhaps({ address, raw, unit, places }: Sighting): Pick<Doubtful, "offers" | "isParameter"> {
-  if (!usable.test(address)) return { offers: [], isParameter: false };
+  if (!addressPattern.test(address)) return { offers: [], isParameter: false };
   const offers: ActuatorOffer[] = [];
   for (const { group, row } of places) {
     if (row?.role !== "actuator" || isMeasured(unit) || evidenceFor(row.kind, raw) === "none") continue;
@@ -202,7 +201,7 @@ const unknownType = msg`this type is not in the interface's table: a parameter, 
 
 /** Why an address is not what its type says; null if it is. */
 function doubtAbout({ address, raw, unit, places }: Sighting): Text | null {
-  if (!usable.test(address)) return msg`a configuration cannot hold such an address`;
+  if (!addressPattern.test(address)) return msg`a configuration cannot hold such an address`;
   const [{ row, isAlone }] = places;
   if (row?.role !== "actuator") return null;
   const { kind } = row;

@@ -3,7 +3,7 @@ import { msg, row, type Text } from "../../language/text.js";
 import type { ShapedOperation } from "../../settings/sections/platform.js";
 import type { DeviceRecord, SensorItem } from "../../greenhouse/ports.js";
 import { catalogueWord } from "../../greenhouse/sensor-names.js";
-import { type Decoding, UnreadableShape } from "../../platform/decode/decoding.js";
+import { type Decoding, type Fields, isFields, UnreadableShape } from "../../platform/decode/decoding.js";
 import { fieldNames, lookOf, placeIn } from "../../platform/decode/place.js";
 import { historyReader } from "../../platform/decode/history.js";
 import { deviceReader, stationReader, videoReader } from "../../platform/decode/lists.js";
@@ -91,8 +91,6 @@ function placeOf(body: unknown, sample: unknown): Text {
   return place === null || sample === body ? "" : msg` at ${place}: ${lookOf(sample)}`;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /** Objects that stand together in an answer, as a list or under keys of their own. */
 interface Collection {
   /** Path from the root of the answer, with dots; empty for the answer itself. */
@@ -102,9 +100,6 @@ interface Collection {
 
 const maxDepth = 5;
 const mostItems = 200;
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Every collection of an answer, outer ones first. */
 function collectionsIn(body: unknown, path: readonly string[] = []): readonly Collection[] {
