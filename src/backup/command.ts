@@ -28,6 +28,7 @@ import {
   accountOf,
   configurationsIn,
   type FleetFiles,
+  isAccountFile,
   isFleetFile,
   loadFleet,
   wrongName,
@@ -339,10 +340,7 @@ async function refuseOtherAccounts({ files }: Opened, folder: string): Promise<v
     throw error;
   });
   const other = there.find(
-    (name) =>
-      /\.ya?ml$/.test(name) &&
-      !/^(?:\.|secrets\.)/.test(name) &&
-      !files.some((file) => file.name === `accounts/${name}`),
+    (name) => isAccountFile(name) && !files.some((file) => file.name === `accounts/${name}`),
   );
   if (other !== undefined)
     throw new NotRestored(

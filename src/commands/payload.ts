@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { nearest } from "../runtime/similar-words.js";
 import { instantOf, parseDuration, parseTerm } from "../runtime/duration.js";
-import { isOneLine } from "../runtime/plain-text.js";
+import { isOneLine, notOneLine } from "../runtime/plain-text.js";
 import type { Refusal } from "../greenhouse/command/outcomes.js";
 import { readWanted } from "../greenhouse/command/words.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
@@ -147,7 +147,7 @@ const command = z
 /** A text that may stand in a line of a log or table. */
 const line = (key: string) =>
   text(key).refine(isOneLine, {
-    error: `"${key}" has control characters, or half of a character, in it.`,
+    error: String(notOneLine(key)),
   });
 
 /** JSON may change a larger number, which could make two ids one. */

@@ -395,6 +395,10 @@ function defaultsOf(account: string, fleet: FleetSettings, defaults: Defaults): 
 
 const usual = new Set([".yaml", ".yml"]);
 
+/** Whether a file in the folder of accounts, by its name, is an account. */
+export const isAccountFile = (name: string): boolean =>
+  usual.has(extname(name)) && !/^(?:\.|secrets\.)/.test(name);
+
 interface AccountFile {
   readonly account: string;
   readonly path: string;
@@ -425,7 +429,7 @@ async function accountFiles(folder: string): Promise<{
     };
   }
   const files = names
-    .filter((name) => usual.has(extname(name)) && !/^(?:\.|secrets\.)/.test(name))
+    .filter(isAccountFile)
     .sort()
     .map((name) => ({ account: basename(name, extname(name)), path: join(folder, name) }));
   if (files.length === 0)

@@ -23,6 +23,12 @@ export interface DegreeRange {
   readonly max: number;
 }
 
+/** A degree or range of degrees as a guard has it, such as `45` or `0..10`; null for anything else. */
+export function degreesIn(text: string): DegreeRange | null {
+  const [, from, to = from] = /^(\d{1,3})(?:\.\.(\d{1,3}))?$/.exec(text) ?? [];
+  return from === undefined ? null : { min: Number(from), max: Number(to) };
+}
+
 /** The commands that stay allowed; `stop` always is. */
 export interface Allowance {
   /** Command words of the kind. */

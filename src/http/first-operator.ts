@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { Logger } from "../runtime/log.js";
 import { hashPassword, isPasswordHash, passwordWeakness, sameSecret } from "../runtime/passwords.js";
 import { isLoopback } from "../runtime/sockets.js";
+import { isUserName } from "../settings/users.js";
 import { isOfThisComputer, isOpen, type Listener, servesPage } from "./access.js";
 import { type Answer, badRequest, failure } from "./answer.js";
 import { pageRoles } from "./section.js";
@@ -152,7 +153,7 @@ export class FirstOperator {
     if (code.isSpent()) return spent;
     if (!code.fits(given.code)) return code.isSpent() ? spent : wrongCode;
     const username = given.username.trim();
-    if (!/^[^\p{C}]{1,64}$/u.test(username)) return badRequest("username: expected a name of one line.");
+    if (!isUserName(username)) return badRequest("username: expected a name of one line.");
     const weakness = passwordWeakness(given.password);
     if (weakness !== null)
       return failure(400, "weak_password", `This password will not do: ${String(weakness)}.`);

@@ -1,3 +1,5 @@
+import { msg, type Text } from "../language/text.js";
+
 /*
  * Names, senders and answers come from outside. A terminal obeys escapes and control characters (a single character
  * each from U+0080 on), and shows a line backwards behind a mark of writing direction.
@@ -18,3 +20,7 @@ export const inert = (text: string): string =>
 
 /** Whether a text may stand in a line of a log or table. */
 export const isOneLine = (text: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(text);
+
+/** Why a text may not. */
+export const notOneLine = (key: string): Text =>
+  msg`"${key}" has control characters, or half of a character, in it.`;

@@ -54,6 +54,9 @@ function distinctUsers(root: Draft, server: Server): Finding[] {
   );
 }
 
+/** Whether somebody who is made by `init` or on the page may be called so. */
+export const isUserName = (name: string): boolean => /^[^\p{C}]{1,64}$/u.test(name);
+
 /** Whether somebody may log in; an unreadable list may name somebody. */
 export const hasUsers = (section: Draft): boolean =>
   itemsOf(section, "users").length > 0 || typeof section.users === "symbol";

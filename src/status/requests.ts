@@ -26,7 +26,7 @@ import type { LimitService } from "../limits/service.js";
 import type { PlatformClient } from "../platform/client.js";
 import { type Clock, onDisk } from "../runtime/clock.js";
 import { parseDuration, parseSince, parseUntil } from "../runtime/duration.js";
-import { isOneLine } from "../runtime/plain-text.js";
+import { isOneLine, notOneLine } from "../runtime/plain-text.js";
 import { withoutSecrets } from "../runtime/redaction.js";
 import type { Status } from "./status.js";
 
@@ -304,7 +304,7 @@ const mostName = 64;
 function lineField(fields: Fields, key: string): string | null {
   const text = optionalTextField(fields, key);
   if (text === null || isOneLine(text)) return text;
-  throw new RequestError(msg`"${key}" has control characters, or half of a character, in it.`);
+  throw new RequestError(notOneLine(key));
 }
 
 function nameField(fields: Fields): string {

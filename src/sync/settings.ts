@@ -1,6 +1,12 @@
 import type { CoreConfiguration } from "../settings/sections/core.js";
 import { parameterGroup, statusNumber } from "../greenhouse/device-types.js";
-import type { Allowance, GuardCondition, GuardInput, Limits } from "../greenhouse/limits.js";
+import {
+  type Allowance,
+  degreesIn,
+  type GuardCondition,
+  type GuardInput,
+  type Limits,
+} from "../greenhouse/limits.js";
 import { readingsOf } from "../greenhouse/readings.js";
 import type { ActuatorSettings, ControllerSettings, MirrorSettings } from "../greenhouse/settings.js";
 import { controllerTopicId, type Transliterate } from "../greenhouse/topic-ids.js";
@@ -142,10 +148,7 @@ function conditionOf({
 
 /** Parses `close`, `45` or `0..10`. */
 function allowanceOf(items: readonly string[]): Allowance {
-  const ranges = items.flatMap((item) => {
-    const [, from, to = from] = /^(\d{1,3})(?:\.\.(\d{1,3}))?$/.exec(item) ?? [];
-    return from === undefined ? [] : [{ min: Number(from), max: Number(to) }];
-  });
+  const ranges = items.flatMap((item) => degreesIn(item) ?? []);
   return { words: items.filter((item) => !/^\d/.test(item)), degrees: ranges[0] ?? null };
 }
 

@@ -13,7 +13,7 @@ import {
 } from "../../greenhouse/actuator-kinds.js";
 import { addedWords, readWords } from "./meanings.js";
 import { canStop } from "../../greenhouse/command/words.js";
-import { isGuard } from "../../greenhouse/limits.js";
+import { degreesIn, isGuard } from "../../greenhouse/limits.js";
 import type { Configuration } from "../schema.js";
 import { controllersIn, mirroredActuators } from "../../settings/controllers.js";
 import { atKey, atValue, type Finding, type Path, when } from "../../settings/problem.js";
@@ -58,14 +58,6 @@ const limitedActuators = (root: Draft): readonly Limited[] =>
     return [{ code, id, kind, words, leadIn, path: [...path, "limits"], section, limits }];
   });
 
-const degreePattern = /^(\d{1,3})(?:\.\.(\d{1,3}))?$/;
-
-/** A written degree or range of degrees; null for anything else. */
-function degreesIn(text: string): readonly [number, number] | null {
-  const [, from, to = from] = degreePattern.exec(text) ?? [];
-  return from === undefined || to === undefined ? null : [Number(from), Number(to)];
-}
-
 const wordList = ({ words, kind }: Limited): Text => {
   const degrees = takesDegrees(kind) ? [msg`a degree or range such as 0..10`] : [];
   return msg`one of ${joined([...words, ...degrees], ", ")}`;
@@ -78,7 +70,7 @@ function wordProblem(actuator: Limited, text: string): Text | null {
   if (range === null) return msg`${actuator.kind} has no such command; expected ${wordList(actuator)}`;
   if (!takesDegrees(actuator.kind))
     return msg`${actuator.kind} takes no degree; expected ${wordList(actuator)}`;
-  return range[0] <= range[1] && range[1] <= 100
+  return range.min <= range.max && range.max <= 100
     ? null
     : msg`expected degrees from 0 to 100, the smaller one first`;
 }
@@ -177,7 +169,7 @@ function isAllowed({ words }: Limited, text: string, allowed: readonly string[])
   const degree = words.includes(text) ? null : degreesIn(text);
   return allowed.some((one) => {
     const range = words.includes(one) ? null : degreesIn(one);
-    return degree !== null && range !== null && degree[0] >= range[0] && degree[0] <= range[1];
+    return degree !== null && range !== null && degree.min >= range.min && degree.min <= range.max;
   });
 }
 

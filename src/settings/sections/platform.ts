@@ -81,8 +81,13 @@ const shapes = () =>
     error: expecting(msg`a section of operations`),
   });
 
-const token = () =>
-  writtenText(msg`the token alone, without "Bearer " and without blanks`, /^[!-~]{1,8192}$/);
+/** What a written token may be, and how that is said. */
+export const writtenToken = {
+  what: msg`the token alone, without "Bearer " and without blanks`,
+  pattern: /^[!-~]{1,8192}$/,
+};
+
+const token = () => writtenText(writtenToken.what, writtenToken.pattern);
 
 const body = () =>
   named(

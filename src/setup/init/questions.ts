@@ -10,6 +10,8 @@ import { languages } from "../../language/known.js";
 import { suggestedBands } from "../../greenhouse/bands.js";
 import { hashPassword, passwordWeakness } from "../../runtime/passwords.js";
 import { inert } from "../../runtime/plain-text.js";
+import { writtenToken } from "../../settings/sections/platform.js";
+import { isUserName } from "../../settings/users.js";
 import { urlOf } from "../../settings/values.js";
 import { cameWithin, type Clock } from "../../runtime/clock.js";
 import { clientIdBeside } from "../../mqtt/connection/settings.js";
@@ -228,7 +230,7 @@ const notEmpty = (answer: string): Text | null => (answer === "" ? msg`it cannot
 const fieldObjection = (answer: string): Text | null =>
   /^[A-Za-z_][\w-]{0,63}$/.test(answer) ? null : msg`letters, digits, _ and -`;
 const tokenObjection = (answer: string): Text | null =>
-  /^[!-~]{1,8192}$/.test(answer) ? null : msg`the token alone, without "Bearer " and without blanks`;
+  writtenToken.pattern.test(answer) ? null : writtenToken.what;
 
 /** `find`: looks for brokers nearby. `before`: the answers of an earlier try, which hold where nothing is typed. */
 export async function askBroker(
@@ -296,8 +298,7 @@ export async function askPage(dialogue: Dialogue): Promise<PageAnswer | null> {
   }
 }
 
-const userObjection = (name: string): Text | null =>
-  /^[^\p{C}]{1,64}$/u.test(name) ? null : msg`a name of one line`;
+const userObjection = (name: string): Text | null => (isUserName(name) ? null : msg`a name of one line`);
 const weaknessOf = (password: string): Text | null => {
   const weakness = passwordWeakness(password);
   return weakness === null ? null : msg`This password will not do: ${weakness}.`;
