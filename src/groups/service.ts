@@ -254,7 +254,7 @@ export class GroupService implements CommandListener {
     const { kind, id: about, by, via, response } = request;
     const read = readPayload(request.payload);
     const isRead = "command" in read;
-    const command = isRead ? read.command : null;
+    const command = isRead ? this.#canonical(request, read.command) : null;
     const running: Running = {
       kind,
       about,
@@ -269,7 +269,7 @@ export class GroupService implements CommandListener {
       id: (isRead ? read.id : claimedId(request.payload)) ?? this.#newId(),
       command,
       by: (isRead ? read.by : null) ?? by,
-      canonical: this.#canonical(request, command),
+      canonical: (kind === "group" && command) || "",
       payloadKey: payloadKey(request.payload),
     };
     const given = request.isKept === true ? this.#givenBefore(running, isRead ? read.id : null) : null;
@@ -319,9 +319,9 @@ export class GroupService implements CommandListener {
     return { reason: "unknown_actuator", message };
   }
 
-  /** Its canonical form, whatever its spelling. */
-  #canonical({ kind, id }: GroupRequest, command: string | null): string {
-    if (kind === "scene" || command === null) return "";
+  /** The canonical form of a command, whatever its spelling. */
+  #canonical({ kind, id }: GroupRequest, command: string): string {
+    if (kind === "scene") return sceneWords.has(command.toLowerCase()) ? "activate" : command.toLowerCase();
     const target = this.groupsAndScenes.groups.get(id)?.target;
     const wanted = target && readWanted(command, { ...target, address: "" });
     return wanted === undefined || "reason" in wanted ? command.toLowerCase() : canonical(wanted);
@@ -587,7 +587,7 @@ function refusalOf(
   duplicate: Duplicate<TakenOnce<unknown>> | null,
 ): Refusal | null {
   if (retained) return retainedRefusal;
-  if (kind === "scene" && !sceneWords.has(command?.toLowerCase() ?? ""))
+  if (kind === "scene" && command !== null && command !== "activate")
     return { reason: "unknown_command", message: msg`A scene has commands of its own; send it activate.` };
   return duplicate && duplicateRefusal(duplicate);
 }

@@ -194,6 +194,23 @@ describe("a command to several", () => {
     expect(service.find("x")).toMatchObject({ outcome: "confirmed" });
   });
 
+  it.each([
+    ["OPEN", "group", "roofs", "open"],
+    ['{"command":"Closed"}', "group", "roofs", "close"],
+    ['{"command":10010}', "group", "roofs", "open"],
+    ["Stop", "group", "roofs", "stop"],
+    ["ON", "scene", "night", "activate"],
+    ["Activate", "scene", "night", "activate"],
+  ] as const)("%s to a %s has in its result the command as an actuator's result has it", async (...line) => {
+    const [payload, kind, name, command] = line;
+    const { send, end, told } = scene();
+    const { id } = send(payload, kind, name);
+    await end("east", `${id}/east/roof`);
+    await end("west", `${id}/west/roof`);
+    await settled();
+    expect(told.at(-1)).toMatchObject({ id, outcome: "confirmed", command });
+  });
+
   it("under an id of its own is the same however it is spelt, as it is for one actuator, and one that was refused takes no id", () => {
     const { send, sent } = scene();
     expect(send('{"command":"sideways","id":"x","at":1}').refused).toMatchObject({ reason: "bad_payload" });
