@@ -70,8 +70,6 @@ export interface Ground extends Pick<
   readonly crashLoop: () => string | null;
   /** Log of the platform's answers and of what was found there; by default the log of the bridge. */
   readonly mirrorLog?: Logger;
-  /** The log level at which each found controller and actuator is named; `info` by default. */
-  readonly foundLevel?: "info" | "debug";
   /** Writes a line for each accepted command and each result; no lines without it. */
   readonly commandLog?: Logger | undefined;
   /** Records every step of the command book, for maintainers. */
@@ -168,7 +166,7 @@ function createLink(ground: Ground, parts: readonly Part[]) {
 type Link = ReturnType<typeof createLink>;
 
 function createReading(ground: Ground, onEvent: Core["onEvent"], file: Core["file"]): Reading {
-  const { configuration, clock, random, log, mirrorLog = log, foundLevel, outside, sharedHosts } = ground;
+  const { configuration, clock, random, log, mirrorLog = log, outside, sharedHosts } = ground;
   const watch = new PlatformWatch(clock, mirrorLog, onEvent);
   const platform = createPlatform(configuration.platform, {
     clock,
@@ -189,7 +187,6 @@ function createReading(ground: Ground, onEvent: Core["onEvent"], file: Core["fil
     clock,
     random,
     log: mirrorLog,
-    foundLevel,
     transliterate: anyAscii,
     onEvent,
     absences: file("absent-controllers.json"),

@@ -17,7 +17,7 @@ import { readText } from "../runtime/file-system.js";
 import { inert } from "../runtime/plain-text.js";
 import { isLoopback } from "../runtime/sockets.js";
 import { commandSentences } from "../commands/log-lines.js";
-import { adjustableLogs, createLogger, isText, RecentLog } from "../runtime/log.js";
+import { adjustableLogs, createLogger, RecentLog } from "../runtime/log.js";
 import {
   FaultFileError,
   type Simulator,
@@ -301,7 +301,7 @@ async function runShown(
 ): Promise<void> {
   const recentLog = new RecentLog(undefined, commandSentences);
   const log = loggerFor(configuration, context, undefined, recentLog);
-  const logs = adjustableLogs(log, () => configuration.log.level, isText(configuration.log, context.err));
+  const logs = adjustableLogs(log, () => configuration.log.level);
   const over = new AbortController();
   const end = anyOf(endOfUse(context), over.signal);
   let watching = Promise.resolve();
@@ -326,7 +326,7 @@ async function runShown(
   const page = { doctor: doctorFor(() => configuration), demo: timeOf(simulator, configuration) };
   const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, page };
   try {
-    await runBridge({ ...parts, version: programVersion(), foundLevel: "debug", onListening }, end);
+    await runBridge({ ...parts, version: programVersion(), onListening }, end);
   } finally {
     over.abort();
     await watching;

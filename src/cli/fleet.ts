@@ -22,7 +22,7 @@ import {
 import { SharedHosts } from "../platform/shared.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { type Gaps, watchGaps } from "../runtime/gaps.js";
-import { adjustableLogs, createLogger, isText, type Logger, RecentLog } from "../runtime/log.js";
+import { adjustableLogs, createLogger, type Logger, RecentLog } from "../runtime/log.js";
 import { ignoredTlsEnvironment } from "../runtime/sockets.js";
 import { guardProcess, writeLastError } from "../status/crash-loop.js";
 import type { LoopDelay } from "../status/health.js";
@@ -387,7 +387,7 @@ async function startAccount(
   const recentLog = new RecentLog(linesOfAccount, commandSentences);
   const logging = { ...configuration.log, secrets, sentences: commandSentences };
   const own = createLogger(logging, screenOf(context), recentLog).child({ account });
-  const logs = adjustableLogs(own, () => live.current.log.level, isText(configuration.log, context.err));
+  const logs = adjustableLogs(own, () => live.current.log.level);
   own.info({ config: loaded.file }, "starting an account");
   await files.recall(account);
   const runs = await runsOf(membership, account, onStandby);

@@ -13,7 +13,7 @@ import { commandSentences } from "../commands/log-lines.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { CommandFailure, endProcess, usageFailure } from "../runtime/ending.js";
 import { lazy } from "../runtime/lazy.js";
-import { adjustableLogs, createLogger, isText, type Logger, RecentLog } from "../runtime/log.js";
+import { adjustableLogs, createLogger, type Logger, RecentLog } from "../runtime/log.js";
 import { oneAtATime } from "../runtime/schedule.js";
 import { type ServiceManager, serviceManager } from "../runtime/systemd.js";
 import { inShort } from "../config/load.js";
@@ -140,8 +140,7 @@ function oneRun(running: Running): (given: Run) => Promise<void> {
   const { named, context, runs, learned, log, recentLog, recording, settings, trial } = running;
   const manager = managerFor(context, log);
   return ({ configuration, live, stop, isRenewed, onMade, onPage }) => {
-    const isReadable = isText(configuration.log, context.err);
-    const logs = adjustableLogs(log, () => runs.live.current.log.level, isReadable);
+    const logs = adjustableLogs(log, () => runs.live.current.log.level);
     const page = pageOf(() => live.configured, named, context, log);
     const onListening: OnListening = (...of) => {
       onPage();

@@ -29,8 +29,6 @@ export const silentLog: Logger = {
 
 interface AdjustableLogs {
   readonly log: Logger;
-  /** The level for naming each controller and actuator found: many sites have too many for a terminal. */
-  readonly foundLevel: "info" | "debug";
   /** Log of command results, at the configured level or a more detailed one on request; no request hides it. */
   readonly commandLog: Logger;
   readonly setLogLevel: (level: string) => void;
@@ -38,15 +36,15 @@ interface AdjustableLogs {
   readonly logLevel: () => string;
 }
 
-/** `configured`: the level in the present configuration; `isText`: whether log lines are sentences for a person. */
-export function adjustableLogs(log: PinoLogger, configured: () => string, isText: boolean): AdjustableLogs {
+/** `configured`: the level in the present configuration. */
+export function adjustableLogs(log: PinoLogger, configured: () => string): AdjustableLogs {
   const commandLog = log.child({}, { level: configured() });
   const severity = (level: string) => log.levels.values[level] ?? 0;
   const setLogLevel = (level: string) => {
     log.level = level;
     commandLog.level = severity(level) < severity(configured()) ? level : configured();
   };
-  return { log, foundLevel: isText ? "debug" : "info", commandLog, setLogLevel, logLevel: () => log.level };
+  return { log, commandLog, setLogLevel, logLevel: () => log.level };
 }
 
 /** Level names by pino's numbers. */
@@ -191,7 +189,7 @@ function errorFacts(error: unknown): unknown {
 }
 
 /** Whether `target` gets sentences instead of JSON. */
-export const isText = ({ format }: Pick<LogSettings, "format">, target: Pick<LogTarget, "isTTY">): boolean =>
+const isText = ({ format }: Pick<LogSettings, "format">, target: Pick<LogTarget, "isTTY">): boolean =>
   format === "text" || (format === "auto" && target.isTTY === true);
 
 /**

@@ -48,8 +48,6 @@ interface MirrorParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** The log level for each controller and actuator found; `info` by default. */
-  readonly foundLevel?: "info" | "debug" | undefined;
   readonly transliterate: Transliterate;
   /** Keeps absent controllers over restarts; without it they count from zero. */
   readonly absences?: TextFile;
@@ -149,9 +147,9 @@ function followNews(news: InventoryNews, poller: Poller): void {
   if (isAdded(news)) poller.follow(news.code);
 }
 
-/** Logs news of the inventory. */
+/** Logs news of the inventory. Many sites have too many controllers to name each at every start. */
 function newsLogger(
-  { log, foundLevel = "info", clock, onEvent }: Pick<MirrorParts, "log" | "foundLevel" | "clock" | "onEvent">,
+  { log, clock, onEvent }: Pick<MirrorParts, "log" | "clock" | "onEvent">,
   store: GreenhouseStore,
 ): (news: InventoryNews) => void {
   const logCounts = countsLogger(store, log, clock);
@@ -161,9 +159,9 @@ function newsLogger(
       onEvent({ type: "account_empty", severity: "warning", message: accountEmpty, at: clock.now() });
     if (!("name" in news)) return;
     const isGone = news.type === "removed" || news.type === "absent";
-    log[isGone ? "info" : foundLevel]({ controller: news.code }, `controller ${news.type}: ${news.name}`);
+    log[isGone ? "info" : "debug"]({ controller: news.code }, `controller ${news.type}: ${news.name}`);
     const controller = news.type === "removed" ? undefined : store.get(news.code);
-    if (controller) logActuators(log, foundLevel, controller);
+    if (controller) logActuators(log, controller);
   };
 }
 
@@ -202,11 +200,11 @@ export function countsLogger(
 const countOf = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 /** Logs a line for each actuator of a found controller. */
-export function logActuators(log: Logger, level: "info" | "debug", { info, actuators }: Controller): void {
+export function logActuators(log: Logger, { info, actuators }: Controller): void {
   for (const { settings } of actuators.values()) {
     const { id, kind, address, readOnly } = settings;
     const about = { controller: info.id, actuator: id, kind, address };
-    log[level](about, `actuator found${readOnly ? ", read-only" : ""}: ${info.id}/${id}`);
+    log.debug(about, `actuator found${readOnly ? ", read-only" : ""}: ${info.id}/${id}`);
   }
 }
 

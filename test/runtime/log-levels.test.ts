@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { commandSentences } from "../../src/commands/log-lines.js";
-import { adjustableLogs, createLogger, isText, RecentLog } from "../../src/runtime/log.js";
+import { adjustableLogs, createLogger, RecentLog } from "../../src/runtime/log.js";
 
 function logs(configured: string) {
   const lines: string[] = [];
   const write = (text: string) => lines.push(text);
   const log = createLogger({ level: configured, format: "text", secrets: () => [] }, { write });
-  const made = adjustableLogs(log, () => configured, true);
+  const made = adjustableLogs(log, () => configured);
   const said = () => {
     lines.length = 0;
     made.log.info("other");
@@ -35,19 +35,6 @@ describe("a log level that a request asked for", () => {
     expect(said()).toEqual([]);
   });
 });
-
-it.each([
-  { format: "json", isTTY: true, level: "info" },
-  { format: "auto", isTTY: false, level: "info" },
-  { format: "auto", isTTY: true, level: "debug" },
-  { format: "text", isTTY: false, level: "debug" },
-] as const)(
-  "format $format, terminal $isTTY: what was found is named at $level",
-  ({ format, isTTY, level }) => {
-    const log = createLogger({ level: "info", format, secrets: () => [] }, { isTTY, write: () => true });
-    expect(adjustableLogs(log, () => "info", isText({ format }, { isTTY })).foundLevel).toBe(level);
-  },
-);
 
 it.each([{}, commandSentences])("a text of a sender cannot forge a line of the log", (sentences) => {
   const lines: string[] = [];

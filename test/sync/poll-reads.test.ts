@@ -428,15 +428,15 @@ it("the log says at info how much is mirrored, once for all lists of a start, an
   ]);
 });
 
-it.each(["info", "debug"] as const)("the log has a line at %s for each actuator found", (level) => {
+it("the log names each actuator found at debug, as many sites have too many for every start", () => {
   const { lines, log } = logged();
   const settings = controllerSettings({
     actuators: [actuator(), actuator({ id: "fan", kind: "circulation_fan", address: "150", readOnly: true })],
   });
-  logActuators(log, level, newController("GH-0001", "gh-0001", settings, true));
+  logActuators(log, newController("GH-0001", "gh-0001", settings, true));
   expect(lines).toMatchObject([
     {
-      level: level === "info" ? 30 : 20,
+      level: 20,
       controller: "gh-0001",
       actuator: "roof",
       msg: "actuator found: gh-0001/roof",
