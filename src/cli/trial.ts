@@ -85,6 +85,8 @@ interface TrialEnd extends Pick<RunState, "runsForMs" | "mayStandBy" | "http" | 
   readonly wasPageOpen: boolean;
   readonly platform: PlatformState | null;
   readonly platformBefore: string | null;
+  readonly broker: string | null;
+  readonly brokerBefore: string | null;
   /** The keys that were changed. */
   readonly keys: readonly string[];
 }
@@ -92,8 +94,8 @@ interface TrialEnd extends Pick<RunState, "runsForMs" | "mayStandBy" | "http" | 
 const reached: ReadonlySet<string | null> = new Set<PlatformState | null>(["online", "degraded"]);
 
 /**
- * Why the settings are taken back; null if the bridge has come up. A broker that is away is no reason, as brokers come
- * back. A platform is one only if its settings were changed and it was reached before.
+ * Why the settings are taken back; null if the bridge has come up. A platform or broker that is away is a reason only if
+ * its settings were changed and it was reached before, as both come back.
  */
 export function notComeUp(seen: TrialEnd): Text | null {
   if (seen.mayStandBy && seen.runsForMs === null && seen.error === null) return null;
@@ -108,7 +110,16 @@ export function notComeUp(seen: TrialEnd): Text | null {
     return seen.platform === "unauthorized"
       ? msg`the platform refuses the credential`
       : msg`the platform is not reached any more`;
+  const isOfBroker = seen.keys.some((key) => key.startsWith("mqtt."));
+  if (isOfBroker && seen.brokerBefore === "online" && seen.broker !== "online")
+    return msg`the bridge is not online at the broker any more`;
   return null;
+}
+
+/** Which of the platform and the broker the bridge has reached. */
+function reachOf(bridge: BridgeView | null): Pick<TrialEnd, "platform" | "broker"> {
+  const { platform = null, broker = null } = bridge?.status.facts() ?? {};
+  return { platform, broker };
 }
 
 /** How long the alarm about settings taken back must have been acknowledged to end. */
@@ -287,7 +298,7 @@ export class SettingsTrial {
       etags: [etagOf(former ?? now)],
       keys: [],
       ...{ difference: "", starts: 0, dataDir: dataDir() },
-      platform: bridge?.status.facts().platform ?? null,
+      ...reachOf(bridge),
       wasPageOpen: isPageOpen,
     };
     this.#failuresBefore = failures;
@@ -429,7 +440,7 @@ export class SettingsTrial {
     };
     const now = {
       by: await identityOf(process.pid),
-      platform: bridge?.status.facts().platform ?? null,
+      ...reachOf(bridge),
       wasPageOpen: isPageOpen,
       dataDir: dataDir(),
     };
@@ -588,13 +599,14 @@ export class SettingsTrial {
     }
   }
 
-  #verdict({ platform, wasPageOpen, keys }: TrialRecord): Text | null {
+  #verdict({ platform, broker = null, wasPageOpen, keys }: TrialRecord): Text | null {
     const { failures, error, bridge, ...seen } = this.#parts.seen();
     return notComeUp({
       ...seen,
       error: failures > this.#failuresBefore ? error : null,
-      platform: bridge?.status.facts().platform ?? null,
+      ...reachOf(bridge),
       platformBefore: platform,
+      brokerBefore: broker,
       wasPageOpen,
       keys,
     });

@@ -35,6 +35,8 @@ const trialRecord = z.object({
   starts: z.int(),
   /** The state before the change. */
   platform: z.string().nullable(),
+  /** Absent where an older version wrote the record. */
+  broker: z.string().nullish(),
   wasPageOpen: z.boolean(),
   /** Data directory of the former configuration. */
   dataDir: z.string(),

@@ -454,6 +454,8 @@ const up = {
   wasPageOpen: false,
   platform: "online",
   platformBefore: "online",
+  broker: "online",
+  brokerBefore: "online",
   keys: ["platform.token"],
 } as const;
 const page = { host: "127.0.0.1", port: 80 } as never;
@@ -467,6 +469,12 @@ describe("settings come up", () => {
       { platform: "unreachable", keys: ["mirror"] },
       null,
     ],
+    [
+      "where the broker was away before",
+      { broker: "connecting", brokerBefore: "connecting", keys: ["mqtt.url"] },
+      null,
+    ],
+    ["where a broker is away of which nothing was changed", { broker: "connecting", keys: ["mirror"] }, null],
     ["where another member of the cluster runs the account", { runsForMs: null, mayStandBy: true }, null],
     ["where it runs calmly after an error", { error: "x", runsForMs: 30_000 }, null],
   ] as const)("%s", (_, seen, wanted) => {
@@ -480,6 +488,7 @@ describe("settings come up", () => {
     ["the page is gone", { http: page, wasPageOpen: true }, "port 80"],
     ["the new token is refused", { platform: "unauthorized" }, "refuses the credential"],
     ["the new host is not there", { platform: "unreachable" }, "not reached"],
+    ["the new broker is not there", { broker: "connecting", keys: ["mqtt.url"] }, "online at the broker"],
   ] as const)("not where %s", (_, seen, wanted) => {
     expect(String(notComeUp({ ...up, ...seen }))).toContain(wanted);
   });
