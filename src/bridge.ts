@@ -414,14 +414,13 @@ function onReload(
 
 /** Records what a file brings that was read again, without the saved keys: these were recorded with who saved them. */
 function noteRead(changes: readonly string[], saved: Set<string>, { journal }: Core): void {
-  const isOfFile = changes.includes("commands.read_only");
-  const others = changes.filter((key) => isOfFile || !saved.has(key));
+  const others = changes.filter((key) => !saved.has(key));
   saved.clear();
   if (others.length === 0) return;
   const record = {
     type: "configuration_changed",
     changes: others,
-    ...(isOfFile && { chosen: null }),
+    ...(others.includes("commands.read_only") && { chosen: null }),
   } as const;
   journal.append(record, { durable: false }).catch(ignored);
 }

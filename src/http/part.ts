@@ -88,7 +88,9 @@ async function noteSaved(
   const facts = { by: who, keys: keys.join(", ").slice(0, 500) };
   const message = String(settingsText(who, facts.keys));
   onEvent({ type: "settings_changed", severity: "info", message, at: clock.now(), facts });
-  const record = { type: "configuration_changed", changes: keys, by: who ?? "somebody" } as const;
+  // With a new value in the file, what was chosen for the run ends.
+  const ended = keys.includes("commands.read_only") ? ({ chosen: null } as const) : {};
+  const record = { type: "configuration_changed", changes: keys, by: who ?? "somebody", ...ended } as const;
   await journal.append(record, { durable: true }).catch(ignored);
 }
 

@@ -88,6 +88,26 @@ describe("settings of the page", () => {
     expect(changed.map(({ by }) => by ?? null)).toEqual([null, "anna"]);
   }, 60_000);
 
+  it("stand once in the journal where they say whether commands are refused, and end what was chosen for the run", async () => {
+    const { ask, logIn } = await running();
+    await logIn("anna");
+    const readOnly = async () =>
+      ((await ask("overview")).body as { bridge: { read_only: boolean } }).bridge.read_only;
+    expect((await ask("requests/read_only", { read_only: false })).status).toBe(200);
+    const { etag } = (await ask("settings")).body as SettingsDocument;
+    const changes = { "commands.read_only": true };
+    expect(await ask("settings", { changes, etag })).toMatchObject({ status: 200 });
+    await until(readOnly, "read-only");
+    const { records } = (await ask("journal?kind=system")).body as {
+      records: { type: string; by?: string; changes?: string[] }[];
+    };
+    const changed = records.filter(({ type }) => type === "configuration_changed");
+    expect(changed.map(({ by, changes: keys }) => [by ?? null, keys])).toEqual([
+      ["anna", ["commands.read_only"]],
+      [null, ["commands.read_only is false for this run by anna"]],
+    ]);
+  }, 60_000);
+
   it("hide an actuator: it is neither mirrored nor commanded, and what was retained of it is cleared", async () => {
     const { folder, text, ask, logIn, nextRun, startedAt, seen } = await running();
     const state = "greenhouse/gh-0001/actuator/fan/state";
