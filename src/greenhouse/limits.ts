@@ -174,6 +174,8 @@ export interface AlarmFacts {
   /** Late reads, and late topics below the controller's. */
   readonly late?: readonly string[];
   readonly reading?: ReadingFact;
+  /** Ways of the section notify by which messages do not get out, and why. */
+  readonly ways?: readonly { readonly name: string; readonly service: string; readonly problem: Text }[];
   /** Why settings were undone. */
   readonly why?: Text;
   /** Raised by an earlier run, and not judged by this one yet. */

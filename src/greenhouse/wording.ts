@@ -128,7 +128,8 @@ const together = (english: string, texts: readonly Text[]): Text =>
 
 /** The facts of an alarm beside its type; null where the type says everything. */
 export function factText({ type, message, facts = {} }: Told): Text | null {
-  const { guards = [], command, outcome, ends_with: end, late = [], reading, locked_by: locker, why } = facts;
+  const { guards = [], command, outcome, ends_with: end, late = [], reading, locked_by: locker } = facts;
+  const { ways = [], why } = facts;
   if (reading !== undefined && (type === "reading_low" || type === "reading_high"))
     return readingText(type, reading);
   if (guards.length > 0) {
@@ -136,6 +137,13 @@ export function factText({ type, message, facts = {} }: Told): Text | null {
     const locked = locker === undefined ? [] : [ruleText(lock, message)];
     return together(message, [...guards.map((one) => guardText(one, message)), ...locked]);
   }
+  if (ways.length > 0)
+    return together(
+      message,
+      ways.map(({ name: way, service, problem }) =>
+        byCode("code.notify_way", message, { way, service, problem }),
+      ),
+    );
   if (why !== undefined) return byCode("code.settings_because", message, { why });
   const named = { command: commandText(command ?? "–") };
   if (command && end) return byCode("code.lease_ends", message, { ...named, end: commandText(end) });

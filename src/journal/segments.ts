@@ -1,4 +1,6 @@
-import { keptOf, msg, Sentence, sentenceOf, type Text, TextError } from "../language/text.js";
+import { keptOf, keptText, msg, Sentence, sentenceOf, type Text, TextError } from "../language/text.js";
+import type { AlarmFacts } from "../greenhouse/limits.js";
+import { fieldsOf } from "../runtime/objects.js";
 import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import { basename, dirname, join } from "node:path";
 import { crc32 } from "node:zlib";
@@ -72,14 +74,35 @@ export function encodeLine(record: JournalRecord): Buffer {
   return line.length > longestLineBytes ? encode(tooLong(record)) : line;
 }
 
-/** Keeps the translatable sentence of a result beside its English text. */
-const withSentence = (record: JournalRecord): JournalRecord =>
-  "result" in record && record.result.message instanceof Sentence
-    ? { ...record, ...{ said: keptOf(record.result.message) } }
-    : record;
+/** Keeps the translatable sentences of a result, or of an alarm's facts, beside their English text. */
+function withSentence(record: JournalRecord): JournalRecord {
+  if ("result" in record && record.result.message instanceof Sentence)
+    return { ...record, ...{ said: keptOf(record.result.message) } };
+  if (record.type !== "alarm_kept" || record.alarm?.facts === undefined) return record;
+  const said = keptFacts(record.alarm.facts);
+  return said === null ? record : { ...record, ...{ said } };
+}
+
+/** The facts that hold sentences, in their stored form; null where none does. */
+function keptFacts({ why, ways }: AlarmFacts): object | null {
+  const isTold = [why, ...(ways ?? []).map(({ problem }) => problem)].some((one) => one instanceof Sentence);
+  if (!isTold) return null;
+  const problems = ways?.map(({ problem }) => keptText(problem));
+  return { ...(why !== undefined && { why: keptText(why) }), ...(problems !== undefined && { problems }) };
+}
+
+function factsWith(facts: AlarmFacts, said: unknown): AlarmFacts {
+  const { why, problems } = fieldsOf(said);
+  const texts: readonly unknown[] = Array.isArray(problems) ? problems : [];
+  const ways = facts.ways?.map((way, at) => ({ ...way, problem: sentenceOf(texts[at]) ?? way.problem }));
+  const because = sentenceOf(why);
+  return { ...facts, ...(because !== null && { why: because }), ...(ways !== undefined && { ways }) };
+}
 
 function withoutSaid(read: JournalRecord & { readonly said?: unknown }): JournalRecord {
   const { said, ...record } = read;
+  if (said !== undefined && record.type === "alarm_kept" && record.alarm?.facts !== undefined)
+    return { ...record, alarm: { ...record.alarm, facts: factsWith(record.alarm.facts, said) } };
   const sentence = said === undefined ? null : sentenceOf(said);
   if (!("result" in record) || sentence === null) return record;
   return { ...record, result: { ...record.result, message: sentence } };

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Core } from "../feature/core.js";
 import { bridgeItself } from "../greenhouse/limits.js";
 import { tellIn } from "../language/languages.js";
-import type { Text } from "../language/text.js";
+import { keptText, type Text, textFrom } from "../language/text.js";
 import type { Tell } from "../language/words.js";
 import type { TextFile } from "../runtime/file-system.js";
 import { type Clock, diskPatienceMs, every, within } from "../runtime/clock.js";
@@ -220,7 +220,7 @@ const isCame = (entry: readonly [string, unknown]): entry is [string, Came] =>
 /** What the next run needs of a way. Sent alarms have their ids as keys, which differ from the other keys. */
 const keptOf = ({ told, digest, trouble, outage, owed, queue, happened, dailyOn }: Way): object => ({
   ...Object.fromEntries(told),
-  ...(trouble?.problem && { trouble: { [digest]: String(trouble.problem) } }),
+  ...(trouble?.problem && { trouble: { [digest]: keptText(trouble.problem) } }),
   ...(outage && { outage: { ...outage, came: Object.fromEntries(outage.came) } }),
   ...(owed.length > 0 && { owed }),
   ...(queue.length > 0 && { queue }),
@@ -371,8 +371,8 @@ export class Notifier {
     for (const way of this.#ways) {
       const own = fieldsOf(Reflect.get(Object(kept), way.name));
       way.told = new Map(Object.entries(own).filter((entry): entry is [string, Told] => isTold(entry[1])));
-      const problem: unknown = Reflect.get(Object(own["trouble"]), way.digest);
-      if (typeof problem === "string") way.trouble = { failures: 1, notBefore: -Infinity, problem };
+      const problem = textFrom(Reflect.get(Object(own["trouble"]), way.digest));
+      if (problem !== "") way.trouble = { failures: 1, notBefore: -Infinity, problem };
       way.outage = outageIn(own["outage"]);
       way.owed = listOf(own["owed"]).filter(isOwed);
       way.queue = [...listOf(own["queue"]).filter(isMessage), ...way.queue].slice(-mostOwed);
@@ -483,10 +483,12 @@ export class Notifier {
   /** Sets or clears the alarm `notify_failed`, and saves what was sent for the next run. */
   #report(): void {
     const failing = this.#ways.flatMap(({ name, sender, trouble }) =>
-      trouble?.problem ? [`${name} (${sender.name}): ${String(trouble.problem)}`] : [],
+      trouble?.problem ? [{ name, service: sender.name, problem: trouble.problem }] : [],
     );
-    const message = failing.length === 0 ? null : `${failing.join("; ")}.`;
-    if (failing.length > 0 || this.#isFailing) this.#alarms.set("notify_failed", bridgeItself, message);
+    const said = failing.map(({ name, service, problem }) => `${name} (${service}): ${String(problem)}`);
+    const message = failing.length === 0 ? null : `${said.join("; ")}.`;
+    if (failing.length > 0 || this.#isFailing)
+      this.#alarms.set("notify_failed", bridgeItself, message, { ways: failing });
     this.#isFailing = failing.length > 0;
     void this.#keep();
   }

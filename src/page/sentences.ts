@@ -202,6 +202,7 @@ function factSentences({ type, facts }: Pick<Alarm, "type" | "facts">): string[]
     late = [],
     reading,
     locked_by: locker,
+    ways = [],
     why,
   } = facts ?? {};
   const values = { command: commandText(command ?? null), end: commandText(end ?? null) };
@@ -217,6 +218,9 @@ function factSentences({ type, facts }: Pick<Alarm, "type" | "facts">): string[]
     ...(reading && (type === "reading_low" || type === "reading_high")
       ? [readingSentence(type, reading)]
       : []),
+    ...ways.map(({ name: way, service, problem }) =>
+      saidFor(language.value, "notify_way", { way, service, problem: String(problem) }),
+    ),
     ...(why === undefined ? [] : [saidFor(language.value, "settings_because", { why: String(why) })]),
     ...(late.length > 0 ? [saidFor(language.value, "late", { late: late.map(topicText).join("、") })] : []),
   ];
@@ -246,7 +250,7 @@ export function alarmText({ type, message, remedy, facts }: Alarm): Told {
   const isMore =
     named.length === 0
       ? !isWhole.has(type)
-      : isDetail && facts?.locked_by === undefined && facts?.why === undefined;
+      : isDetail && [facts?.locked_by, facts?.why, facts?.ways].every((one) => one === undefined);
   const own = [...named, saidFor(language.value, type)].map((text) => ({ text }));
   return { title, sentences: isMore ? [...own, ofBridge(message)] : own };
 }

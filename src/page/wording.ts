@@ -10,7 +10,8 @@ import { codes } from "./locales/codes.js";
  */
 
 /** The facts of an alarm. */
-type Fact = "guard_sends" | "lease_ends" | "command_ended" | "late" | "carried" | "settings_because";
+type Fact =
+  "guard_sends" | "lease_ends" | "command_ended" | "late" | "carried" | "settings_because" | "notify_way";
 type Reading = "reading_below" | "reading_above" | "reading_back" | "reading_unsure" | "reading_gone";
 type Code = Outcome | Exclude<RefusalReason, "interlock"> | AlarmType | Fact | Reading;
 

@@ -6,6 +6,7 @@ import { journalDirectory, openJournal as openTheJournal } from "../../src/journ
 import { newestRecords } from "../../src/journal/reader.js";
 import type { JournalRecord } from "../../src/journal/records.js";
 import { decodeLine, encodeLine, longestLineBytes } from "../../src/journal/segments.js";
+import type { Alarm } from "../../src/greenhouse/limits.js";
 import { msg, type Text } from "../../src/language/text.js";
 import { tellBy } from "../../src/language/words.js";
 import { systemClock } from "../../src/runtime/clock.js";
@@ -33,6 +34,21 @@ describe("a line of the journal", () => {
     const [read] = decodeLine(withoutNewline(record)).records;
     const said = tellBy({ "{1} is outside {2}.": "{1} 超出 {2}。", "{1} to {2}": "{1} 到 {2}" }, "zh");
     expect(said((read as { result: { message: Text } }).result.message)).toBe("120 超出 0 到 100。");
+    expect(JSON.parse(JSON.stringify(read))).toEqual(JSON.parse(JSON.stringify(record)));
+  });
+
+  it("keeps the sentences of an alarm's facts as well", () => {
+    const ways = [{ name: "phone", service: "ntfy", problem: msg`it refuses ${"this"}` }];
+    const alarm: Alarm = {
+      ...{ id: "notify_failed", type: "notify_failed", state: "active", severity: "warning" },
+      ...{ since: "2026-03-01T07:59:00.000Z", controller: null, actuator: null, by: null, clearedAt: null },
+      ...{ message: "phone (ntfy): it refuses this.", remedy: "Check it.", facts: { ways } },
+    };
+    const [record] = stamped([{ type: "alarm_kept", name: alarm.id, alarm }]) as [JournalRecord];
+    expect(encodeLine(record).toString()).toContain(`"problem":"it refuses this"`);
+    const [read] = decodeLine(withoutNewline(record)).records;
+    const problem = (read as { alarm: Alarm }).alarm.facts?.ways?.[0]?.problem ?? "";
+    expect(tellBy({ "it refuses {1}": "它拒绝 {1}" }, "zh")(problem)).toBe("它拒绝 this");
     expect(JSON.parse(JSON.stringify(read))).toEqual(JSON.parse(JSON.stringify(record)));
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { alarmTitle } from "../../src/greenhouse/wording.js";
+import { msg } from "../../src/language/text.js";
 import { messageOf, type Wording } from "../../src/notify/message.js";
 import type { Notice, ShownAlarm } from "../../src/notify/plan.js";
 import { inChinese } from "../support/chinese.js";
@@ -122,6 +123,25 @@ describe("a message", () => {
     ]);
     expect(said("en", notice(all))[0]).toBe("5 alarms: east / left: A guard has no value");
     expect(said("en", notice(all))).toHaveLength(4);
+  });
+
+  it("of messages that do not get out names the ways and the causes in each language", () => {
+    const problem = msg`it was not reached (${msg`no answer within 20 s`})`;
+    const ways = [
+      { name: "phone", service: "ntfy", problem },
+      { name: "boss", service: "webhook", problem },
+    ];
+    const failed: ShownAlarm = {
+      ...{ id: "notify_failed", type: "notify_failed", state: "active", since, severity: "warning" },
+      ...{ controller: null, actuator: null, by: null, remedy: "Check the network.", facts: { ways } },
+      message: `phone (ntfy): ${String(problem)}; boss (webhook): ${String(problem)}.`,
+    };
+    expect(said("en", notice([failed]))[1]).toBe(
+      "phone (ntfy): it was not reached (no answer within 20 s); boss (webhook): it was not reached (no answer within 20 s). Check the network.",
+    );
+    expect(said("zh", notice([failed]))[1]).toContain(
+      "“phone”（ntfy）：无法连接（20 秒内没有回应）。“boss”（webhook）：无法连接（20 秒内没有回应）。",
+    );
   });
 
   it("of a flood of several kinds looks for their one cause", () =>

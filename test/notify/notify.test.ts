@@ -6,6 +6,8 @@ import type { Happening } from "../../src/notify/happenings.js";
 import type { Message } from "../../src/notify/message.js";
 import type { ShownAlarm } from "../../src/notify/plan.js";
 import { minuteIn, Notifier } from "../../src/notify/notify.js";
+import type { AlarmFacts } from "../../src/greenhouse/limits.js";
+import { inChinese } from "../support/chinese.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { clinging, mailServer, service, withNotify } from "./servers.js";
 
@@ -35,6 +37,7 @@ async function notifier(ways: string, more = "") {
     alarms: [] as readonly ShownAlarm[],
     kept: null as string | null,
     said: [] as (string | null)[],
+    facts: [] as (AlarmFacts | undefined)[],
     isFull: false,
     isHung: false,
     warnings: [] as string[],
@@ -61,7 +64,10 @@ async function notifier(ways: string, more = "") {
       get list() {
         return here.alarms;
       },
-      set: (_, __, message) => void here.said.push(message),
+      set: (_, __, message, facts) => {
+        here.said.push(message);
+        here.facts.push(facts);
+      },
     };
     const nameOf = (controller: string, actuator: string | null) =>
       ["House", controller, actuator].filter(Boolean).join(" ");
@@ -536,6 +542,9 @@ describe("a way that does not work", () => {
     expect(here.said).toContain(
       "phone (ntfy): it refuses the message (HTTP 403: key [hidden] is forbidden).",
     );
+    const problem = inChinese(here.facts.at(-1)?.ways?.[0]?.problem ?? "");
+    expect(here.facts.at(-1)?.ways).toMatchObject([{ name: "phone", service: "ntfy" }]);
+    expect(problem).toBe("它拒绝消息（HTTP 403: key [hidden] is forbidden）");
     // The other way tells of it, and this one is not told of itself.
     here.alarms = [...here.alarms, alarm("notify_failed", { type: "notify_failed", controller: null })];
     await until(other.got, 2);
@@ -571,6 +580,7 @@ describe("a way that does not work", () => {
       one.answer = [200, ""];
       await clock.advance(4_000);
       expect(here.said).toEqual(["phone (webhook): it refuses the message (HTTP 403)."]);
+      expect(inChinese(here.facts[0]?.ways?.[0]?.problem ?? "")).toBe("它拒绝消息（HTTP 403）");
       await until(one.got, 2);
       expect(here.said.at(-1)).toBeNull();
     });

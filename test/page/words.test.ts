@@ -195,7 +195,11 @@ describe("what the bridge says in codes", () => {
       other_bridge: [{}, "", false],
       state_lost: [{}, "", true],
       crash_loop: [{}, "", true],
-      notify_failed: [{}, "", true],
+      notify_failed: [
+        { ways: [{ name: "phone", service: "ntfy", problem: "它拒绝消息" }] },
+        "“phone”（ntfy）：它拒绝消息。",
+        false,
+      ],
       settings_returned: [{}, "", true],
       birth_too_large: [{}, "", true],
       duplicate_node: [{}, "", true],
