@@ -165,6 +165,8 @@ export interface AlarmFacts {
     readonly quality: Interlock["quality"];
     readonly sends: string | null;
   }[];
+  /** The message with the names of what guards look at, for people; absent where it names none. */
+  readonly said?: string;
   /** The owner of the lock that stops a guard's command. */
   readonly locked_by?: string;
   /** A command that ended badly, or whose time is over. */

@@ -4,11 +4,12 @@ import {
   type Alarm,
   type AlarmFacts,
   type AlarmType,
+  type Guard,
   type Interlock,
   isGuard,
   type ReadingFact,
 } from "./limits.js";
-import { byCode, joined, msg, row, Sentence, type Text, word } from "../language/text.js";
+import { byCode, changed, joined, msg, row, Sentence, type Text, word } from "../language/text.js";
 
 /*
  * Texts for codes from a running bridge or the journal, which come with an English sentence. English shows that
@@ -96,6 +97,27 @@ export const namedIn = ({ en, zh }: ReadingFact["name"]): Text => byCode("name",
 
 /** The name of a `weather` value, from the configuration. */
 export const weatherName = (name: string): Text => word(name.replaceAll("_", " "), name);
+
+const inputCode = "guard_input";
+
+/** What a guard looks at, in a sentence: for programs as it is configured. */
+export const guardInput = ({ input, from }: Pick<Guard, "input" | "from">): Text =>
+  input.type === "weather" ? byCode(inputCode, from, { name: weatherName(input.name) }) : from;
+
+const capitalised = (said: string): string => said.charAt(0).toUpperCase() + said.slice(1);
+
+/** The text for people, who know what guards look at by its name. */
+export function withInputNames(text: Text, isFirst = true): Text {
+  if (typeof text === "string") return text;
+  const name = text.template === inputCode ? text.named?.["name"] : undefined;
+  if (name !== undefined && typeof name !== "number") return isFirst ? changed(name, capitalised) : name;
+  let begins = isFirst && text.parts[0] === "";
+  return text.withValues((value) => {
+    const isBeginning = begins;
+    begins = false;
+    return typeof value === "number" ? value : withInputNames(value, isBeginning);
+  });
+}
 
 /** The text of a reading alarm. */
 function readingText(type: "reading_low" | "reading_high", fact: ReadingFact): Text {

@@ -56,17 +56,10 @@ interface Said {
   readonly remedy: Text | null;
 }
 
-/** The message with names such as `Wind` in the place of `weather/wind`, which the configuration says. */
-const withWeatherNames = (message: string): string =>
-  message.replace(/\bweather\/([\w-]+)/g, (_, name: string, at: number) => {
-    const words = name.replaceAll("_", " ");
-    return at === 0 ? words.charAt(0).toUpperCase() + words.slice(1) : words;
-  });
-
 /** The alarm's own sentences in English; in other languages its facts and remedy. */
 function saidOf(alarm: ShownAlarm, { language }: Wording): Said {
-  const { type, message, remedy } = alarm;
-  if (language === "en") return { what: withWeatherNames(message), remedy };
+  const { type, message, remedy, facts } = alarm;
+  if (language === "en") return { what: facts?.said ?? message, remedy };
   const fact = factText(alarm);
   const todo = remedyText(alarm);
   if (fact === null) return { what: todo, remedy: null };

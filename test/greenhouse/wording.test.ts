@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AlarmFacts, Interlock } from "../../src/greenhouse/limits.js";
-import { endedText, factText } from "../../src/greenhouse/wording.js";
+import { endedText, factText, guardInput, withInputNames } from "../../src/greenhouse/wording.js";
+import { msg } from "../../src/language/text.js";
 import { inChinese } from "../support/chinese.js";
 
 const because = (interlock: Partial<Interlock>): string => {
@@ -61,4 +62,22 @@ describe("in Chinese, an alarm", () => {
     expect(fact({ command: "open", outcome: "failed" })).toMatch(/^“打开”：/);
     expect(fact({ command: "40", outcome: "failed" })).toMatch(/^“40 %”：/);
   });
+});
+
+describe("what a guard looks at", () => {
+  const wind = guardInput({ input: { type: "weather", name: "wind_gust" }, from: "weather/wind_gust" });
+
+  it("is called for people by its name, with a capital where the sentence begins, and for programs as configured", () => {
+    const said = msg`${wind} is 14, and ${msg`${wind} is not good`}.`;
+    expect(String(said)).toBe("weather/wind_gust is 14, and weather/wind_gust is not good.");
+    expect(String(withInputNames(said))).toBe("Wind gust is 14, and wind gust is not good.");
+    expect(String(withInputNames(msg`The guard "a" sends close: ${said}`))).toBe(
+      'The guard "a" sends close: wind gust is 14, and wind gust is not good.',
+    );
+  });
+
+  it("beside weather is called as it is configured", () =>
+    expect(guardInput({ input: { type: "actuator", controller: null, id: "shade" }, from: "shade" })).toBe(
+      "shade",
+    ));
 });

@@ -171,7 +171,11 @@ describe("a guard that sends", () => {
     expect(one.alarms.has("guard_blind")).toBe(true);
     expect(one.alarmFacts.get("guard_blind")).toEqual({
       guards: [{ rule: "wind", input: "weather/wind", sends: null, quality: "stale" }],
+      said: expect.stringMatching(
+        /^Wind has no good value \(stale\), so the guard "wind" holds\. Until/,
+      ) as unknown,
     });
+    expect(one.alarms.get("guard_blind")).toMatch(/^weather\/wind has no good value \(stale\)/);
     const blind = await bench({
       actuators: [skylight({ limits: limits({ guards: [{ ...closing, actsBlind: true }] }) })],
     });

@@ -80,19 +80,19 @@ describe("what a guard says of its limit", () => {
       { type: "is", words: ["yes"] },
       "yes",
       'weather/wind is yes, and the limit is "yes".',
-      "weather/wind 为 yes，限值为“yes”。",
+      "风速 为 yes，限值为“yes”。",
     ],
     [
       { type: "is", words: ["on", "wet"] },
       "wet",
       'weather/wind is wet, and the limit is "on", "wet".',
-      "weather/wind 为 wet，限值为“开启”, “wet”。",
+      "风速 为 wet，限值为“开启”, “wet”。",
     ],
     [
       { type: "is_not", words: ["off"] },
       "auto",
       'weather/wind is auto, and the limit is anything but "off".',
-      "weather/wind 为 自动，限值为“关闭”以外的状态。",
+      "风速 为 自动，限值为“关闭”以外的状态。",
     ],
   ])("%j", (condition, value, english, chinese) => {
     const one = guard({ condition });

@@ -113,6 +113,7 @@ describe("a message", () => {
       },
       ...{ controller: "east", actuator, by: null, remedy: "Check the sensor." },
       message: 'weather/wind has no good value (stale), so the guard "wind" holds.',
+      facts: { said: 'Wind has no good value (stale), so the guard "wind" holds.' },
     });
     const all = ["left", "right", "side", "roof", "door"].map(blind);
     const [, ...lines] = said("en", notice([flood], { flood: 6 }), [...all, offline]);

@@ -1,4 +1,5 @@
 import { type CommandResult, isGood } from "../../greenhouse/command/outcomes.js";
+import type { Text } from "../../language/text.js";
 
 /* Repeats what a rule sends, at growing intervals, until it succeeds. Only a command that was sent counts as a try. */
 
@@ -10,7 +11,7 @@ export interface Attempts {
   readonly unsent: number;
   readonly nextAt: number;
   /** The reason of the delay, once it was reported. */
-  readonly problem: string | null;
+  readonly problem: Text | null;
   /** Whether something prevents sending; otherwise it was sent and not confirmed. */
   readonly isKeptBack: boolean;
 }
@@ -60,7 +61,7 @@ export function attemptAfter(
   if (isGood(outcome)) return null;
   // Nothing was sent, so the lease is not over.
   if (outcome === "dry_run" && kind === "guard") return null;
-  const problem = String(message ?? `It ended ${outcome}.`);
+  const problem = message ?? `It ended ${outcome}.`;
   if (sentNothing(result)) return keptBackAfter(before, result, problem, now);
   const { tries } = before;
   const pause = pauses[kind][tries - 1] ?? laterTriesMs;
@@ -70,7 +71,7 @@ export function attemptAfter(
 /**
  * The first time it is only repeated, as a stop or a newer command soon passes; from the second time on it is reported.
  */
-function keptBackAfter(before: Attempts, { outcome }: Ended, problem: string, now: number): Attempts {
+function keptBackAfter(before: Attempts, { outcome }: Ended, problem: Text, now: number): Attempts {
   const unsent = before.unsent + 1;
   const isLong = outcome === "refused" && unsent > mostQuickRefusals;
   const pause = isLong ? refusedForLongMs : unsent === 1 ? unsentMs : unsentAgainMs;

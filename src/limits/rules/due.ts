@@ -1,5 +1,7 @@
 import { canStop, readWanted } from "../../greenhouse/command/words.js";
 import type { AlarmFacts, AlarmType, Guard } from "../../greenhouse/limits.js";
+import { withInputNames } from "../../greenhouse/wording.js";
+import { row, type Text } from "../../language/text.js";
 import { type Attempts, firstAttempt, isOverdue } from "./attempts.js";
 import { awaitsClock, type Entry, isLeaseOver, judgedByClock, type Lease, leaseJudged } from "./entry.js";
 import {
@@ -200,16 +202,16 @@ function hindrance(
   entry: Entry,
   { rule: source, command }: Omit<DueSend, "id">,
   { own, readOnly, now }: LimitContext,
-): string | null {
+): Text | null {
   const { settings } = entry;
   if (readOnly.rules || settings.readOnly) return "The bridge is read-only, so no rule sends anything.";
   if (!own.platformAnswers) return "The platform cannot be reached.";
   if (own.availability === "offline") return "The platform says that the controller is offline.";
   const wanted = readWanted(command, settings);
-  if ("reason" in wanted) return String(wanted.message);
+  if ("reason" in wanted) return wanted.message;
   const judged = { wanted, isLeadIn: false, source, hasHold: false, shown: own.actuators.get(entry.id) };
   const verdict = judge(entry, judged, now);
-  return verdict.type === "go" ? null : String(verdict.message);
+  return verdict.type === "go" ? null : verdict.message;
 }
 
 const lookAgainMs = 30_000;
@@ -282,10 +284,10 @@ function ofGuards(
   guards: readonly GuardNow[],
   are: "blind" | "unmet",
 ): EntryProblem {
-  const message = guards.map(({ guard, state }) =>
+  const sentences = guards.map(({ guard, state }) =>
     are === "blind"
       ? guardSentence(guard, state, canStop(settings))
-      : `The guard "${guard.name}" sends ${guard.sends ?? ""}: ${state.attempts.problem ?? ""}`,
+      : row`The guard "${guard.name}" sends ${guard.sends ?? ""}: ${state.attempts.problem ?? ""}`,
   );
   const named = guards.map(({ guard, state }) => ({
     rule: guard.name,
@@ -294,10 +296,17 @@ function ofGuards(
     quality: state.reading.quality,
   }));
   const isLocked = are === "unmet" && lock !== null;
-  return { message: message.join(" "), facts: { guards: named, ...(isLocked && { locked_by: lock.by }) } };
+  return problemOf(sentences, { guards: named, ...(isLocked && { locked_by: lock.by }) });
+}
+
+/** The message as programs get it, and in the facts as people do. */
+function problemOf(sentences: readonly Text[], facts: AlarmFacts): EntryProblem {
+  const message = sentences.join(" ");
+  const said = sentences.map((one) => String(withInputNames(one))).join(" ");
+  return { message, facts: said === message ? facts : { ...facts, said } };
 }
 
 const overrunOf = ({ command, endsWith, end: { problem } }: Lease): EntryProblem | null =>
   problem === null
     ? null
-    : { message: `${endsWith} was to end "${command}": ${problem}`, facts: { command, ends_with: endsWith } };
+    : problemOf([row`${endsWith} was to end "${command}": ${problem}`], { command, ends_with: endsWith });

@@ -6,6 +6,7 @@ import {
   stateOfWord,
 } from "../../greenhouse/actuator-kinds.js";
 import { joined, msg, type Text, word } from "../../language/text.js";
+import { guardInput } from "../../greenhouse/wording.js";
 import { needsLeadIn } from "../../greenhouse/command/plan.js";
 import { canonical, canStop, vocabulary, type Wanted } from "../../greenhouse/command/words.js";
 import type {
@@ -298,7 +299,8 @@ function pauseSentence({ rule, limit, until }: Interlock): string {
  * person in a storm.
  */
 export function guardSentence(guard: Guard, state: GuardState, hasStop: boolean): Text {
-  const { name, from } = guard;
+  const { name } = guard;
+  const from = guardInput(guard);
   const allowed = allowanceText(guard.allow, hasStop);
   if (isBlind(state))
     return msg`${from} has no good value (${word(state.reading.quality)}), so the guard "${name}" holds. Until it is back, allowed: ${allowed}.`;
