@@ -34,23 +34,16 @@ import {
 } from "./new-file.js";
 import { keysOf } from "../../runtime/objects.js";
 
-type Tried = "platform" | "mqtt";
-
-/** The checks of `doctor` that try each answer. */
-const trials: Readonly<Record<Tried, readonly string[]>> = {
+/** The checks of `doctor` that try each part, whether it is answered or saved. */
+const trials = {
   platform: ["token", "realtime"],
-  mqtt: ["broker"],
-};
-
-/** The same for parts of a configuration that exists. */
-const trialsOfParts = {
-  platform: trials.platform,
-  broker: [...trials.mqtt, "broker.publish", "broker.subscribe"],
-  homeassistant: [...trials.mqtt, "broker.announce", "home_assistant"],
+  broker: ["broker", "broker.publish", "broker.subscribe"],
+  homeassistant: ["broker", "broker.announce", "home_assistant"],
 } as const;
 
-export type TriedPart = keyof typeof trialsOfParts;
-export const triedParts = keysOf(trialsOfParts);
+export type TriedPart = keyof typeof trials;
+export const triedParts = keysOf(trials);
+type Answered = Exclude<TriedPart, "homeassistant">;
 
 export interface InitPorts {
   readonly clock: Clock;
@@ -82,7 +75,7 @@ export async function triedAnswers(
   ports: Pick<InitPorts, "clock" | "random" | "env" | "stop" | "say">,
 ): Promise<Answers> {
   const whats = isTried
-    ? (["platform", ...(answers.mqtt.url === undefined ? [] : ["mqtt" as const])] as const)
+    ? (["platform", ...(answers.mqtt.url === undefined ? [] : ["broker" as const])] as const)
     : [];
   for (const what of whats) {
     const { ok, lines } = await outcomeOf(answers, what, file, ports);
@@ -168,7 +161,7 @@ async function collect(file: string, ports: InitPorts): Promise<Answers> {
   const usual = speech.language;
   const language = await askLanguage(dialogue, usual);
   await speech.choose(language);
-  const wayWith = (what: Tried, answers: Answers) => wayOn(answers, what, file, ports);
+  const wayWith = (what: Answered, answers: Answers) => wayOn(answers, what, file, ports);
   let platform = await askPlatform(dialogue);
   for (;;) {
     const way = await wayWith("platform", { platform, mqtt: {} });
@@ -177,7 +170,7 @@ async function collect(file: string, ports: InitPorts): Promise<Answers> {
   }
   const find = () => findBrokers(ports.brokers, clock);
   let mqtt = await askBroker(dialogue, find);
-  while (mqtt.url !== undefined && (await wayWith("mqtt", { platform, mqtt })) !== "keep")
+  while (mqtt.url !== undefined && (await wayWith("broker", { platform, mqtt })) !== "keep")
     mqtt = await askBroker(dialogue, find, mqtt);
   const http = await askPage(dialogue);
   const alarms = await askAlarms(dialogue);
@@ -213,7 +206,7 @@ function withQuestions(text: Text): Text {
 /** Tries an answer, prints the result, and asks how to go on if it failed. */
 async function wayOn(
   answers: Answers,
-  what: Tried,
+  what: Answered,
   file: string,
   ports: InitPorts,
 ): Promise<"again" | "exchange" | "keep"> {
@@ -235,7 +228,7 @@ async function wayOn(
 /** Tries an answer; the result in sentences. */
 export async function outcomeOf(
   answers: Answers,
-  what: Tried,
+  what: Answered,
   file: string,
   ports: Pick<InitPorts, "clock" | "random" | "env" | "stop">,
 ) {
@@ -250,18 +243,18 @@ export async function outcomeOf(
   return tryOut(loaded.configuration, what, ports);
 }
 
-/** Asks both hosts one question each, or connects to the broker once, as `doctor` does; one sentence for each. */
+/** Tries a part as `doctor` does, with a sentence for each check. */
 async function tryOut(
   configuration: Configuration,
-  what: Tried,
+  what: Answered,
   { clock, random, stop }: Pick<InitPorts, "clock" | "random" | "stop">,
 ) {
   const scene = sceneOf(configuration, { clock, random });
   const findings: Finding[] = [];
-  const isWanted = ({ id }: { readonly id: string }) => trials[what].includes(id);
-  for await (const finding of diagnose(scene, stop, { isWanted })) findings.push(finding);
-  // Both hosts may give the same sentence.
-  const lines = new Map(findings.map(wholeText).map((line) => [String(line), line]));
+  for await (const finding of tryPart(what, scene, stop)) findings.push(finding);
+  // What was not tried follows from what failed. Both hosts may give the same sentence.
+  const told = findings.filter(({ status }) => status !== "skipped").map(wholeText);
+  const lines = new Map(told.map((line) => [String(line), line]));
   return {
     ok: findings.every(({ status }) => status !== "failed"),
     areSwapped: (await scene.evidence.swapped) === true,
@@ -275,6 +268,11 @@ function sceneOf(configuration: Configuration, { clock, random }: Pick<InitPorts
   return openContext(configuration, { clock, random, log: silentLog, files });
 }
 
+function tryPart(part: TriedPart, scene: ReturnType<typeof sceneOf>, stop: AbortSignal) {
+  const wanted: readonly string[] = trials[part];
+  return diagnose(scene, stop, { isWanted: ({ id }) => wanted.includes(id) });
+}
+
 /** Tries the connections of a configuration that is not in force yet, and yields findings as they come. */
 export async function* tryParts(
   configuration: Configuration,
@@ -284,9 +282,7 @@ export async function* tryParts(
 ): AsyncGenerator<Finding & { readonly part: TriedPart }> {
   const told = new Set<string>();
   for (const part of parts) {
-    const wanted: readonly string[] = trialsOfParts[part];
-    const isWanted = ({ id }: { readonly id: string }) => wanted.includes(id);
-    for await (const finding of diagnose(sceneOf(configuration, ports), stop, { isWanted }))
+    for await (const finding of tryPart(part, sceneOf(configuration, ports), stop))
       if (!told.has(finding.check)) {
         told.add(finding.check);
         yield { part, ...finding };

@@ -143,7 +143,7 @@ export function webSteps(file: string, ports: WebPorts): Readonly<Record<string,
 const brokerOutcome = async (answers: Answers, { file, ports }: Draft) =>
   answers.mqtt.url === undefined
     ? { ok: true, areSwapped: false, lines: [] }
-    : outcomeOf(answers, "mqtt", file, ports);
+    : outcomeOf(answers, "broker", file, ports);
 
 /** The text that `init` would write or, after a scan of the account, `discover`. */
 async function textOf(answers: Answers, language: Language, { file, ports, found }: Draft) {

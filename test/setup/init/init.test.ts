@@ -11,7 +11,7 @@ import { msg, type Text } from "../../../src/language/text.js";
 import type { Tell } from "../../../src/language/words.js";
 import { type Clock, systemClock } from "../../../src/runtime/clock.js";
 import { type Answers, type Credential, firstFiles, secretLines } from "../../../src/setup/init/answers.js";
-import { writeFirstConfiguration } from "../../../src/setup/init/init.js";
+import { tryParts, writeFirstConfiguration } from "../../../src/setup/init/init.js";
 import {
   addLines,
   FileExists,
@@ -79,6 +79,9 @@ const unanswered = (question: string): never => {
   throw new Error(`nothing to choose: ${question}`);
 };
 
+/** An account of the bridge at a broker, with the rights that it needs. */
+const bridge = { username: "bridge", password, publish: ["#"], subscribe: ["#"] };
+
 /** A broker of this machine answers in time also where the machine is busy. */
 const patient: Clock = { ...systemClock, wait: (ms, signal) => systemClock.wait(20 * ms, signal) };
 
@@ -106,7 +109,7 @@ const loaded = async (file: string) => {
 describe("asking", () => {
   it("finds the broker of this computer, tries everything and writes two files that pass check", async () => {
     const simulator = await platform({ accepted: [token] });
-    const broker = await testBroker({ users: [{ username: "bridge", password }] });
+    const broker = await testBroker({ users: [bridge] });
     const { home, file, told } = await asked(
       [
         [/Business host/, simulator.businessUrl],
@@ -129,9 +132,45 @@ describe("asking", () => {
       expect(told.join("\n") + (await readFile(file, "utf8"))).not.toContain(canary);
   });
 
+  it("tries of the broker what the settings try: whether the bridge may publish and subscribe there", async () => {
+    const simulator = await platform({ accepted: [token] });
+    const broker = await testBroker({ users: [{ ...bridge, subscribe: [] }] });
+    const url = broker.url;
+    const { home, over, told } = await asked(
+      [
+        [/ host,/, simulator.businessUrl],
+        [/^Token/, token],
+        [/User name at the broker/, "bridge"],
+        [/Its password/, password],
+        [/That did not work/, "3"],
+      ],
+      [url],
+    );
+    expect(over).toBeInstanceOf(GoneAway);
+    const secret = { from: "secrets", text: token } as const;
+    const result = await read({
+      platform: hosts({ token: secret }),
+      mqtt: { url, username: "bridge", password: { from: "secrets", text: password } },
+    });
+    if (!result.ok) throw new Error("no configuration");
+    const findings: string[] = [];
+    const ports = { clock: patient, random: () => 0.5 };
+    for await (const finding of tryParts(
+      result.configuration,
+      ["broker"],
+      ports,
+      new AbortController().signal,
+    )) {
+      findings.push(`${finding.check} ${finding.status}`);
+      expect(told.join("\n")).toContain(String(finding.summary));
+    }
+    expect(findings).toEqual(["broker ok", "broker.publish ok", "broker.subscribe failed"]);
+    expect(await readdir(home)).toEqual([]);
+  });
+
   it("answering again keeps every answer that is not typed anew, the hidden ones as well", async () => {
     const { businessUrl, realtimeUrl } = await platform({ signIn: { account: "me", password } });
-    const broker = await testBroker({ users: [{ username: "bridge", password }] });
+    const broker = await testBroker({ users: [bridge] });
     const enter = "";
     const answers: Parameters<typeof person>[0] = [
       [/Business host/, businessUrl, enter],
