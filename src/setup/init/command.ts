@@ -2,6 +2,9 @@ import { joined, msg, type Text } from "../../language/text.js";
 import type { Readable } from "node:stream";
 import { CommandFailure, usageFailure } from "../../runtime/ending.js";
 import { systemClock, systemRandom } from "../../runtime/clock.js";
+import { readFile, readYaml } from "../../config/load.js";
+import { statements } from "../../language/lists.js";
+import { fileProblem, problemText } from "../../settings/problem.js";
 import { readText } from "../../runtime/file-system.js";
 import { hashPassword } from "../../runtime/passwords.js";
 import { firstLine } from "../../terminal/common.js";
@@ -91,7 +94,19 @@ export async function init(context: ProcessContext, options: InitOptions): Promi
   await (await import("./web.js")).sayPage(context, written, say);
 }
 
-const answersIn = (file: string): Promise<string> =>
-  readText(file).catch((error: unknown) => {
-    throw usageFailure(msg`${file} cannot be read: ${String(error)}`);
-  });
+async function answersIn(file: string): Promise<string> {
+  const read = await readYaml(file, readFile);
+  if (!read.ok) {
+    const hint = read.missing ? [msg`give --answers the path of the file with the answers`] : [];
+    const problems = read.faults.map((fault) =>
+      fileProblem(file, statements([fault.message, ...hint]), fault),
+    );
+    throw usageFailure(joined(problems.map(problemText), "\n"));
+  }
+  const text = await readText(file);
+  if (text.trim() === "")
+    throw usageFailure(
+      msg`${file}: the file is empty; write the answers into it, platform.business_url first`,
+    );
+  return text;
+}

@@ -396,6 +396,28 @@ it("without a terminal nothing is asked: it says which answers are missing, and 
   expect(await readdir(home)).toEqual([]);
 });
 
+describe("a file of answers that cannot be used", () => {
+  it.each([
+    ["nofile", /nofile: there is no such file; give --answers the path of the file with the answers$/],
+    ["sub", /sub: this is a folder; name the file in it$/],
+    [
+      "empty.yaml",
+      /empty\.yaml: the file is empty; write the answers into it, platform\.business_url first$/,
+    ],
+    ["wrong.yaml", /wrong\.yaml:1:\d+: /],
+  ])("%s is named with its place and the remedy, and nothing is written", async (name, said) => {
+    const home = await folder({ "empty.yaml": "", "wrong.yaml": "platform: { a" });
+    await mkdir(join(home, "sub"));
+    const config = join(home, "c.yaml");
+    const { code, err } = await greenhouse2mqtt(["init", "-c", config, "--answers", join(home, name)]);
+    expect(code).toBe(2);
+    const lines = err.trim().split("\n");
+    expect(lines[0]).toMatch(said);
+    expect(lines[0]).toContain(join(home, name));
+    expect(await readdir(home)).not.toContain("c.yaml");
+  });
+});
+
 /** Reads the two files as the program would. */
 async function read(answers: Answers, env: Record<string, string> = {}) {
   const { configuration, secrets } = firstFiles(answers, new Set());
