@@ -26,6 +26,7 @@ import {
   atKey,
   atValue,
   fileProblem,
+  when,
   type Finding,
   formatPath,
   inBrief,
@@ -158,12 +159,26 @@ export async function loadFleet(
       ...clashing,
     ]),
     warnings: inOrder([
-      ...[...fleetPageDoubts(fleet.http, names), ...waiting].map(read.problemAt),
+      ...[...doubtsOf(fleet, names, read.defaults), ...waiting].map(read.problemAt),
       ...results.flatMap(({ result }) => result.warnings),
       ...findShared(loaded),
     ]),
   };
 }
+
+/** The folder of one account for all would mix their journals, so it has no effect among the defaults. */
+const doubtsOf = (
+  { http }: FleetSettings,
+  names: readonly string[],
+  { value }: Defaults,
+): readonly Finding[] => [
+  ...fleetPageDoubts(http, names),
+  ...when(
+    asDraft(value)["data_dir"] !== undefined,
+    [defaultsKey, "data_dir"],
+    msg`has no effect: each account gets a folder of its name below data_dir of the fleet; write it outside defaults`,
+  ),
+];
 
 const movedTo = (dataDir: string | undefined, fleet: FleetSettings): FleetSettings =>
   dataDir === undefined ? fleet : { ...fleet, data_dir: resolve(dataDir), isMoved: true };

@@ -10,6 +10,7 @@ import {
   refusedAccounts,
 } from "../../src/config/fleet.js";
 import { formatProblem } from "../../src/settings/problem.js";
+import { inChinese } from "../support/chinese.js";
 import { tempFolder } from "../mqtt-connection/support.js";
 
 const broker = "defaults: { mqtt: { url: mqtt://broker.example.com } }\n";
@@ -144,6 +145,21 @@ describe("the accounts of a fleet", () => {
     ],
   ])("%s is said with its place and what to do", async (_, files, said) => {
     expect((await loadedFrom(files)).problemLines).toContain(said);
+  });
+
+  it("are told that a data_dir among them has no effect, in both languages", async () => {
+    const { accounts, warnings, problems } = await loadedFrom({
+      "fleet.yaml": "defaults: { mqtt: { url: mqtt://a }, data_dir: ./x }\ndata_dir: ./d\n",
+      "accounts/north.yaml": account("north"),
+    });
+    expect(problems).toEqual([]);
+    const found = warnings.find(({ path }) => path === "defaults.data_dir");
+    expect([found?.line, String(found?.message)]).toEqual([
+      1,
+      expect.stringMatching(/^has no effect: .*outside defaults$/),
+    ]);
+    expect(inChinese(found?.message ?? "")).toMatch(/^不起作用/);
+    expect(accounts.get("north")?.configuration.data_dir).toMatch(/d\/north$/);
   });
 
   it("have their data where the fleet's file says, wherever the program is started", async () => {
