@@ -158,7 +158,7 @@ const rows: readonly Row[] = [
   },
   {
     advice: /send without "at"/,
-    files: ["greenhouse/command/plan.ts"],
+    files: ["commands/age.ts"],
     alsoLooksSo: "the clock of the sender is wrong, and not that of the bridge",
     because: "the time service comes first; max_age from arrival holds without it",
     kept: ["greenhouse/plan.test.ts"],
